@@ -7,7 +7,7 @@ export const flags = {
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/local/main.ts": ["wrangler"],
   "test/conformance/src/deployment/main.ts": ["model", "deploy"],
-  "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "shards", "connections", "quick"],
+  "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "connections", "quick"],
 };
 
 /**

@@ -92,23 +92,6 @@ test("after a restart a node that is behind does not raise it again either, not 
   assert.equal(await ceiling(), 0);
 });
 
-test("a ledger of an older version, which does not keep where it was lowered, is kept from raising it all the same", async () => {
-  const { drain, ceiling, ledger } = watch(chain, { url: liar.url });
-  await drain();
-  const before = await chain.latest();
-  const { read } = ledger;
-  ledger.read = (partition, query) =>
-    (query.type === "cursor" && partition === ceilingPartition ? null : read(partition, query)) as never;
-  await chain.lowerCeiling(10n * usd);
-  await drain();
-  liar.lie = ({ method, params }, honest) =>
-    method === "eth_getBlockByNumber" && params[0] === "latest"
-      ? honest({ params: [`0x${before.toString(16)}`, false] })
-      : undefined;
-  await drain();
-  assert.equal(await ceiling(), 10_000_000_000);
-});
-
 test("a node that lowers it in a block that cannot be does not lower it for ever", async () => {
   const lied = watch(chain, { url: liar.url });
   await lied.drain();

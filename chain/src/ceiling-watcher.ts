@@ -31,8 +31,6 @@ export function createCeilingWatcher(options: {
   /** The blocks whose ceilings were read last. */
   let seen: string | undefined;
   let failingSince: number | undefined;
-  /** The block in which this process saw a reduction. The ledger has those of earlier processes. */
-  let loweredAt = 0;
 
   async function follow({ latest, final }: Heads): Promise<void> {
     const [whenFinal, whenSeen] = await Promise.all([
@@ -44,17 +42,13 @@ export function createCeilingWatcher(options: {
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
     const isLowered = limitNanoUsd < current;
-    // A node that is behind must not undo a reduction that this or another process has seen.
-    if (!isLowered && final.number < Math.max(loweredAt, await loweredBefore())) return;
+    const loweredAt = (await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0;
+    // A node that is behind must not undo a reduction that another has shown.
+    if (!isLowered && final.number < loweredAt) return;
     const lowered = { block: Math.min(latest.number, final.number + MAX_BLOCKS_AHEAD), blockHash: latest.hash };
-    if (isLowered) loweredAt = lowered.block;
     await ledger.run(() =>
       send(ceilingPartition, { type: "setCeiling", limitNanoUsd, ...(isLowered ? { lowered } : {}) }),
     );
-  }
-
-  async function loweredBefore(): Promise<number> {
-    return (await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0;
   }
 
   return {

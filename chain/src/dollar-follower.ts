@@ -22,7 +22,7 @@ import { isVerified, readSecondaryBooks } from "./secondary-books.ts";
 
 /**
  * Follows the dollars of the secondary chains: the messages of the token's bridge on every chain, and each chain's
- * books. For display only: credits come from the settlement's own events (`activation-watcher.ts`).
+ * books. For display only: credits come from the settlement's own events (`settlement-watcher.ts`).
  */
 export type DollarFollower = {
   /** One bounded step. Never throws. A call during a poll joins that poll. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PollResult } from "./activation-watcher.ts";
 import { keepPolling } from "./polling.ts";
+import type { PollResult } from "./settlement-watcher.ts";
 
 /** Timers that run when told to. */
 function manualTimers() {

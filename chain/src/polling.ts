@@ -1,5 +1,5 @@
 import type { Timers } from "@inference/protocol/timers";
-import type { PollResult } from "./activation-watcher.ts";
+import type { PollResult } from "./settlement-watcher.ts";
 
 /**
  * Polls now and then every `intervalMs`, and again at once while there is more to read. Stops when a poll halts.

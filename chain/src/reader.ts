@@ -6,12 +6,12 @@ import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { type Timers, within } from "@inference/protocol/timers";
 import { encodeFunctionData } from "viem";
-import type { ActivationWatcher } from "./activation-watcher.ts";
 import { readBooks } from "./books.ts";
 import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBlock } from "./chain-view.ts";
 import { acceptsSignature } from "./contract-signature.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 import { type ConfiguredContracts, type Part, readPart } from "./settlement-parts.ts";
+import type { SettlementWatcher } from "./settlement-watcher.ts";
 
 export type ChainReaderOptions = {
   /** Of the primary chain. */
@@ -20,7 +20,7 @@ export type ChainReaderOptions = {
   settlement: Address;
   contracts?: ConfiguredContracts;
   timers: Timers;
-  watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
+  watcher: Pick<SettlementWatcher, "pendingActivations" | "status">;
 };
 
 const TIMEOUT_MS = 2_000;

@@ -1,93 +1,110 @@
-import type { Activation } from "@inference/ledger/commands";
-import type { AccountCredit, SettledBatch } from "@inference/ledger/settled-batch";
+import type { Activation, SettledChunk } from "@inference/ledger/commands";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import { type BatchEntry, entriesDigest } from "@inference/protocol/batch-entries";
+import { ChunkError, decodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
+import { type Keccak, merkleTree, pureKeccak } from "@inference/protocol/merkle-tree";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
-import { type EventArgs, type EventSource, eventSource, readEvents } from "./events.ts";
+import { bytesToHex, hexToBytes } from "viem";
+import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "./events.ts";
 import { type ChainClient, ChainContradiction } from "./rpc.ts";
 
-/** What changed the credit of accounts in some blocks, in the order of the chain. */
-export type SettlementEvents = {
-  activations: Activation[];
-  batches: SettledBatch[];
-  /** The credit of each of their accounts, after the last event. */
-  credits: AccountCredit[];
-};
+/** What changed the totals of accounts in some blocks, in the order of the chain. */
+export type SettlementEvents = { activations: Activation[]; chunks: SettledChunk[] };
 
-type Name = "Activated" | "Settled" | "Debited" | "Served";
 type Abi = typeof inferenceSettlementAbi;
-type Told = { [N in Name]: { name: N; args: EventArgs<Abi, N> } }[Name];
+type Activated = EventArgs<Abi, "Activated">;
+type Settled = EventArgs<Abi, "Settled">;
+type Named = { name: "Activated"; args: Activated } | { name: "Settled"; args: Settled };
+
+/** Blocks of a settlement contract. `keccak` hashes the records of a full chunk: 3,600 hashes. */
+export type SettlementQuery = { settlement: Address; from: number; to: number; keccak?: Keccak | undefined };
 
 /**
- * @throws RpcError if the node refuses the range; ChainContradiction if the events of a batch do not belong together.
+ * @throws RpcError if the node refuses the range; ChainContradiction if a chunk's records have another root or sum.
  */
-export async function readSettlementEvents(
-  client: ChainClient,
-  { settlement, from, to }: { settlement: Address; from: number; to: number },
-): Promise<SettlementEvents> {
-  const names = ["Activated", "Settled", "Debited", "Served"] as const;
-  const events = await readEvents(
-    client,
-    names.map((name) => named(settlement, name)),
-    { from, to },
-  );
+export async function readSettlementEvents(client: ChainClient, query: SettlementQuery): Promise<SettlementEvents> {
+  const sources: EventSource<Named>[] = [
+    named(query.settlement, "Activated", (args) => ({ name: "Activated", args })),
+    named(query.settlement, "Settled", (args) => ({ name: "Settled", args })),
+  ];
   const activations: Activation[] = [];
-  const batches: SettledBatch[] = [];
-  const credits = new Map<string, bigint>();
-  /** Of the batch whose `Settled` comes next. */
-  let entries: (BatchEntry & { batch: bigint })[] = [];
-  for (const { args: told, block, transaction } of events) {
-    switch (told.name) {
-      case "Activated": {
-        const { id, account, amount, totalActivated, creditAfter } = told.args;
-        credits.set(account.toLowerCase(), creditAfter);
-        activations.push({
-          ...{ id: Number(id), account: account.toLowerCase(), amountToken: amount.toString() },
-          ...{ totalActivated: totalActivated.toString(), block, transaction },
-        });
-        break;
-      }
-      case "Debited": {
-        const { batch, account, amountNanoUsd, creditAfterNanoUsd } = told.args;
-        credits.set(account.toLowerCase(), creditAfterNanoUsd);
-        entries.push({ batch, account, amountNanoUsd });
-        break;
-      }
-      case "Served": {
-        const { batch, account, agent, day, amountNanoUsd } = told.args;
-        const entry = entries.at(-1);
-        const isOfEntry = entry?.batch === batch && entry.account === account && entry.amountNanoUsd === amountNanoUsd;
-        if (!isOfEntry) throw contradiction(`a serve of batch ${batch} has no debit`);
-        entry.served = { agent, day: Number(day) };
-        break;
-      }
-      case "Settled": {
-        const { id, day, root, amountNanoUsd, paidAfterNanoUsd, totalDebitedNanoUsd } = told.args;
-        if (entries.some(({ batch }) => batch !== id)) throw contradiction(`batch ${id} has the debits of another one`);
-        batches.push({
-          ...{ id: Number(id), day: utcDay(Number(day) * DAY_MS), root, block, transaction },
-          ...{ amountNanoUsd: amountNanoUsd.toString(), paidAfterNanoUsd: paidAfterNanoUsd.toString() },
-          totalDebitedNanoUsd: totalDebitedNanoUsd.toString(),
-          debits: entries.map((entry) => ({
-            account: entry.account.toLowerCase(),
-            amountNanoUsd: entry.amountNanoUsd.toString(),
-          })),
-          entries: entriesDigest(entries),
-        });
-        entries = [];
-      }
-    }
+  const chunks: SettledChunk[] = [];
+  for (const { args: event, ...place } of await readEvents(client, sources, query)) {
+    if (event.name === "Activated") activations.push(activationOf(event.args, place));
+    else chunks.push(chunkOf(event.args, place, query.keccak));
   }
-  if (entries.length > 0) throw contradiction(`the debits of batch ${entries[0]?.batch} have no batch`);
-  const last = [...credits].map(([account, credit]) => ({ account, creditNanoUsd: credit.toString() }));
-  return { activations, batches, credits: last };
+  return { activations, chunks };
 }
 
-/** A source whose events tell which they are. */
-function named<N extends Name>(settlement: Address, name: N): EventSource<Told> {
+/**
+ * The activations alone.
+ *
+ * @throws RpcError if the node refuses the range.
+ */
+export async function readActivations(client: ChainClient, query: SettlementQuery): Promise<Activation[]> {
+  const source = eventSource(query.settlement, inferenceSettlementAbi, "Activated");
+  return (await readEvents(client, [source], query)).map(({ args, ...place }) => activationOf(args, place));
+}
+
+type Place = Omit<ChainEvent<unknown>, "args">;
+
+function activationOf(args: Activated, { block, transaction }: Place): Activation {
+  return {
+    id: Number(args.id),
+    account: args.account.toLowerCase() as Address,
+    amountToken: args.amount.toString(),
+    totalActivated: args.totalActivated.toString(),
+    accountActivatedNanoUsd: Number(args.accountActivatedNanoUsd),
+    block,
+    transaction,
+  };
+}
+
+function chunkOf(args: Settled, { block, transaction }: Place, keccak: Keccak = pureKeccak): SettledChunk {
+  const records = recordsOf(args);
+  const sum = records.reduce((total, { amountNanoUsd }) => total + BigInt(amountNanoUsd), 0n);
+  const leaves = records.map((record) => recordLeaf(record, keccak));
+  const tree = merkleTree(leaves, keccak);
+  const root = bytesToHex(tree.root ?? new Uint8Array());
+  if (root !== args.root || sum !== args.amountNanoUsd) {
+    throw contradiction(`the records of chunk ${args.root} have the root ${root} and the sum ${sum}`);
+  }
+  return {
+    root,
+    block,
+    transaction,
+    day: utcDay(args.day * DAY_MS),
+    amountNanoUsd: Number(args.amountNanoUsd),
+    paidAfterNanoUsd: Number(args.paidAfterNanoUsd),
+    totalDebitedNanoUsd: args.totalDebitedNanoUsd.toString(),
+    records: records.map((record, index) => ({
+      ...record,
+      parts: JSON.stringify(record.parts),
+      proof: tree.proofOf(index).map(withoutPrefix).join(""),
+    })),
+  };
+}
+
+function withoutPrefix(node: Uint8Array): string {
+  return bytesToHex(node).slice(2);
+}
+
+function recordsOf({ root, data }: Settled): SettleRecord[] {
+  try {
+    return decodeChunk(hexToBytes(data));
+  } catch (error) {
+    if (error instanceof ChunkError) throw contradiction(`chunk ${root}: ${error.message}`);
+    throw error;
+  }
+}
+
+function named<N extends Named["name"]>(
+  settlement: Address,
+  name: N,
+  tag: (args: EventArgs<Abi, N>) => Named,
+): EventSource<Named> {
   const source = eventSource(settlement, inferenceSettlementAbi, name);
-  return { ...source, decode: (log) => ({ name, args: source.decode(log) }) as unknown as Told };
+  return { ...source, decode: (log) => tag(source.decode(log)) };
 }
 
 function contradiction(what: string): ChainContradiction {

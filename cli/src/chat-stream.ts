@@ -5,7 +5,7 @@ export type ChatChunk = {
   id?: string;
   model?: string;
   choices?: { delta?: { content?: string | null }; finish_reason?: string | null }[];
-  usage?: { prompt_tokens: number; completion_tokens: number; cost_nano_usd: number } | null;
+  usage?: { prompt_tokens: number; completion_tokens: number; cost_nano_usd: number; receipt?: string } | null;
   error?: { message: string; code?: string };
 };
 

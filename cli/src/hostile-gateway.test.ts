@@ -62,6 +62,7 @@ const commands: string[][] = [
   ["wallet", ...signed],
   ["mint", "1", ...signed],
   ["activate", "1", ...signed],
+  ["bill", ...signed],
   ["verify", ...signed],
 ];
 

@@ -69,22 +69,23 @@ test("commands have different names, and each begins its help with a word in low
 });
 
 test("a bill that cannot be verified ends with 3, and what is no bill with 1", async () => {
-  writeFileSync(join(home, "empty.json"), '{"version":3}');
+  writeFileSync(join(home, "empty.json"), '{"version":4}');
   writeFileSync(join(home, "other.json"), '{"version":7}');
-  const { code, stdout } = await infer("verify", "--bundle", "empty.json");
+  const { code, stdout, stderr } = await infer("verify", "empty.json");
   equal(code, 3);
-  match(stdout, /^fail +balance .*cannot be read[\s\S]*NOT VERIFIED[\s\S]*Not proved:\n- /m);
-  equal((await infer("verify", "--bundle", "other.json")).code, 1);
-  equal((await infer("verify", "--bundle", "none.json")).code, 1);
+  match(stdout, /^fail +debits .*cannot be read[\s\S]*NOT VERIFIED/m);
+  match(stderr, /^No check here can prove:\n- What the chain says: the file tells it/);
+  equal((await infer("verify", "other.json")).code, 1);
+  equal((await infer("verify", "none.json")).code, 1);
 });
 
 test("what a bill says cannot move the terminal's cursor or add a line, in words and in JSON", async () => {
   const address = "\u001b[2J\u009b2J\nEvery check passed.\n0x1";
-  writeFileSync(join(home, "moves.json"), JSON.stringify({ version: 3, contract: { chainId: 1, address } }));
-  const words = await infer("verify", "--bundle", "moves.json");
+  writeFileSync(join(home, "moves.json"), JSON.stringify({ version: 4, contract: { chainId: 1, address } }));
+  const words = await infer("verify", "moves.json");
   match(words.stdout, /^skipped +contract .*: compare it .*: \[2J2J Every check passed\. 0x1 was asked/m);
   doesNotMatch(words.stdout, /^Every check passed/m);
-  const { stdout } = await infer("verify", "--bundle", "moves.json", "--json");
+  const { stdout } = await infer("verify", "moves.json", "--json");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   doesNotMatch(words.stdout + stdout, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
   const { checks } = JSON.parse(stdout) as { checks: { detail: string }[] };

@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   closeSync,
   fsyncSync,
   mkdirSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { homedir } from "node:os";
@@ -22,6 +24,10 @@ export type StateFolder = {
   writeJson(name: string, content: unknown): void;
   /** Writes it unless it is there: whether it was not. Throws `CommandError`. */
   create(name: string, content: unknown): boolean;
+  /** Adds a line. A file of more than `maxBytes` takes the place of the one before it. Throws `CommandError`. */
+  append(name: string, line: string, maxBytes: number): void;
+  /** The texts of the file before and of the file that `append` writes, as far as there are any. */
+  read(name: string): string[];
   /** Names of files in a folder inside. */
   list(folder: string): string[];
   remove(name: string): void;
@@ -68,6 +74,17 @@ export function openStateFolder(environment: Readonly<Record<string, string | un
         throw new CommandError(`${file} cannot be written (${code}).`);
       }
     },
+    append(name, line, maxBytes) {
+      const file = join(path, name);
+      try {
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) renameSync(file, `${file}.before`);
+        appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      } catch (error) {
+        throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+      }
+    },
+    read: (name) => [`${name}.before`, name].flatMap((each) => textOf(join(path, each)) ?? []),
     list(folder) {
       try {
         return readdirSync(join(path, folder)).filter((name) => name.endsWith(".json"));

@@ -129,6 +129,7 @@ function everywhere(config: DeploymentConfig, chain: ChainConfig, at: At): Recor
     guardian,
     settler: primary?.settler ?? zeroAddress,
     provider: primary?.provider ?? zeroAddress,
+    receiptKey: primary?.receiptKey ?? zeroHash,
   };
   const inboxes = pathwaysOf(config, chain).map(({ eid }) => ({ eid, inbox: at(inboxName(eid)) }));
   return {

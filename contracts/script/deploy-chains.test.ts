@@ -122,8 +122,8 @@ test("verification names every peer, library, verifier set, role and owner that 
   const layerZero = (change: object) => onPrimary((chain) => ({ layerZero: { ...chain.layerZero, ...change } }));
   deepEqual(await onPrimary(() => ({ proposer: stranger.address })), ["hasRole", "hasRole"]);
   deepEqual(await onPrimary(() => ({ guardian: stranger.address })), ["guardian", "guardian"]);
-  const payees = { settler: stranger.address, provider: stranger.address };
-  deepEqual(await onPrimary(() => ({ primary: payees })), ["settler", "provider"]);
+  const other = { settler: stranger.address, provider: stranger.address, receiptKey: zeroHash };
+  deepEqual(await onPrimary(() => ({ primary: other })), ["settler", "provider", "receiptKey"]);
   const agents = (change: object) => onPrimary((chain) => ({ agents: { ...chain.agents, ...change } }));
   const safe = { safeProxyFactory: stranger.address, safeSingleton: stranger.address };
   deepEqual(await agents(safe), ["SAFE_FACTORY", "SAFE_SINGLETON"]);

@@ -1,8 +1,8 @@
 /** The primary chain alone, without bridge and agents, for tests and tools that need one chain with credit. */
-import type { Account, Address } from "viem";
+import type { Account, Address, Hex } from "viem";
 import { deploy } from "./deploy.ts";
 import { connectDeployer } from "./deployer.ts";
-import { MIN_TIMELOCK_SECONDS } from "./deployment-config.ts";
+import { MIN_TIMELOCK_SECONDS, NO_RECEIPT_KEY } from "./deployment-config.ts";
 
 export interface DeployPrimaryOptions {
   readonly rpcUrl: string;
@@ -10,6 +10,8 @@ export interface DeployPrimaryOptions {
   readonly proposer: Address;
   readonly guardian: Address;
   readonly settler: Address;
+  /** {@link NO_RECEIPT_KEY} if absent. */
+  readonly receiptKey?: Hex;
   readonly stablecoin: Address;
 }
 
@@ -33,7 +35,8 @@ export interface PrimaryAddresses {
 export async function deployPrimary(options: DeployPrimaryOptions): Promise<PrimaryDeployment> {
   const { rpcUrl, deployer, proposer, guardian, settler, stablecoin } = options;
   const { chainId } = await connectDeployer({ rpcUrl, account: deployer });
-  const primary = { chainId, stablecoin, proposer, guardian, primary: { settler, provider: proposer } };
+  const { receiptKey = NO_RECEIPT_KEY } = options;
+  const primary = { chainId, stablecoin, proposer, guardian, primary: { settler, provider: proposer, receiptKey } };
   const config = {
     deployer: deployer.address,
     timelockDelaySeconds: MIN_TIMELOCK_SECONDS,

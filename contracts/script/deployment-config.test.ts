@@ -20,7 +20,8 @@ const layerZero = {
   maxMessageBytes: 10_000,
 };
 const side = { stablecoin: address("7"), proposer: address("8"), guardian: address("9") };
-const primary = { settler: address("a"), provider: address("b") };
+const receiptKey = `0x${"c".repeat(64)}` as const;
+const primary = { settler: address("a"), provider: address("b"), receiptKey };
 const chains = {
   here: { ...side, chainId: 1, primary, layerZero: { ...layerZero, eid: 30_101 } },
   there: {
@@ -50,6 +51,14 @@ test("fields that are missing, unknown or of another type are reported together,
       "unknown is unknown.",
   });
   throws(() => parseDeploymentConfig("[]"), { message: "The file must be an object." });
+});
+
+test("a receipt key is 32 bytes that are not all zero", () => {
+  for (const receiptKey of ["", "0x", `0x${"0".repeat(64)}`, `0x${"c".repeat(63)}`, "c".repeat(64), 7]) {
+    const file = { ...config, chains: { ...chains, here: { ...chains.here, primary: { ...primary, receiptKey } } } };
+    const text = JSON.stringify(file, (_, value) => (typeof value === "bigint" ? String(value) : value));
+    throws(() => parseDeploymentConfig(text), /chains\.here\.primary\.receiptKey must be a key: 0x and 64/);
+  }
 });
 
 test("a timelock delay in hours or in milliseconds is refused", () => {
@@ -101,8 +110,8 @@ test("the guardian cannot be the proposer", () => {
 });
 
 test("the settler cannot be guardian, proposer or provider", () => {
-  for (const [role, holder] of Object.entries({ ...primary, guardian: side.guardian, proposer: side.proposer })) {
-    if (role === "settler") continue;
+  const { provider } = primary;
+  for (const [role, holder] of Object.entries({ provider, guardian: side.guardian, proposer: side.proposer })) {
     const here = { ...chains.here, primary: { ...primary, settler: holder } };
     const wrong = refuses({ chains: { ...chains, here } }, /the settler is the/);
     equal(wrong, `chains.here: the settler is the ${role}, too.`);

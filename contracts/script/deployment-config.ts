@@ -1,7 +1,7 @@
 /** The configuration file of a deployment on all chains; docs/deploying-contracts.md explains it. */
-import { type Address, zeroAddress } from "viem";
+import { type Address, keccak256, stringToHex, zeroAddress } from "viem";
 import type * as z from "zod";
-import { address, amount, count, fields, listOf, recordOf, sentencesOf } from "./json-fields.ts";
+import { address, amount, count, fields, key, listOf, recordOf, sentencesOf } from "./json-fields.ts";
 
 const layerZeroConfig = fields({
   eid: count,
@@ -35,10 +35,10 @@ const chainConfig = fields({
   /** Lowers the ceiling, revokes the settler and pauses the bridge, without delay. */
   guardian: address,
   /**
-   * On the primary chain only. The settler posts batches of uses; the provider is paid for uses that the protocol's
-   * account served.
+   * On the primary chain only. The settler posts chunks; the provider is paid for uses that the protocol's account
+   * served; the receipt key is the public key with which the gateway signs receipts.
    */
-  primary: fields({ settler: address, provider: address }).optional(),
+  primary: fields({ settler: address, provider: address, receiptKey: key }).optional(),
   /** Required if there is more than one chain. */
   layerZero: layerZeroConfig.optional(),
   /** On a secondary chain: the LayerZero OFT that bridges its dollars to the primary chain. */
@@ -69,6 +69,9 @@ const deploymentConfig = fields({
   /** By name, which is used in messages and files. Exactly one has `primary`, and is the primary chain. */
   chains: recordOf(chainConfig),
 });
+
+/** The receipt key of a local deployment that names none. */
+export const NO_RECEIPT_KEY = keccak256(stringToHex("signs nothing"));
 
 export type DeploymentConfig = z.output<typeof deploymentConfig>;
 export type ChainConfig = z.output<typeof chainConfig>;

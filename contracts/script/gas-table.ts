@@ -25,6 +25,8 @@ const ROWS: readonly {
   { ours: ["InferenceSettlement", "settle 10 accounts"], anchors: ["settle 10 requests one by one"] },
   { ours: ["InferenceSettlement", "settle 50 accounts"], anchors: ["settle 50 requests one by one"] },
   { ours: ["InferenceSettlement", "settle 100 accounts"], anchors: ["settle 100 requests one by one"] },
+  { ours: ["InferenceSettlement", "settle 1000 accounts"], anchors: [] },
+  { ours: ["InferenceSettlement", "settle 1800 accounts"], anchors: [] },
   { ours: ["InferenceSettlement", "payProvider"], anchors: ["USDC: transfer to a holder"] },
   { ours: ["TokenBackingOutbox", "flush"], anchors: ["LayerZero OFT: send"] },
   { ours: ["AgentFeeConverter", "convert, with its swap"], anchors: [] },

@@ -1,5 +1,5 @@
 /** The fields of JSON files that programs read: a schema of each, and a sentence for each error. */
-import { type Address, getAddress, isAddress } from "viem";
+import { type Address, getAddress, type Hex, isAddress } from "viem";
 import * as z from "zod";
 
 export const text = z.custom<string>((value) => typeof value === "string" && value !== "", "a text");
@@ -15,6 +15,11 @@ export const amount = z
 export const address = z
   .custom<Address>((value) => typeof value === "string" && isAddress(value), "an address")
   .transform((value) => getAddress(value));
+/** 32 bytes, of which not all are zero. */
+export const key = z.custom<Hex>(
+  (value) => typeof value === "string" && /^0x(?!0+$)[\da-f]{64}$/.test(value),
+  "a key: 0x and 64 lower-case hexadecimal digits, not all zero",
+);
 export const url = z.custom<string>(
   (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
   "an http(s) URL",

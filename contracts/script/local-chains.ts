@@ -2,7 +2,7 @@
  * Deploys what real chains have and local ones lack (stablecoins, LayerZero, a dollar bridge with liquidity, Uniswap,
  * Safe, the staking-derived token) on a primary and two secondary chains, and returns the matching configuration.
  */
-import { type Account, type Address, parseEther } from "viem";
+import { type Account, type Address, type Hex, parseEther } from "viem";
 import { createSafe, deploySafeContracts, type SafeContracts } from "./deploy-safe.ts";
 import { deployUniswap, seedPool, type UniswapContracts } from "./deploy-uniswap.ts";
 import { deployUsdc, fundUsdc } from "./deploy-usdc.ts";
@@ -11,6 +11,7 @@ import {
   type DeploymentConfig,
   type ListingConfig,
   MIN_TIMELOCK_SECONDS,
+  NO_RECEIPT_KEY,
 } from "./deployment-config.ts";
 import { refuseDevelopmentKeys } from "./development-keys.ts";
 import { deployDollarPools } from "./dollar-pools.ts";
@@ -33,6 +34,8 @@ export interface LocalRoles {
   readonly safeOwner: Address;
   readonly guardian: Address;
   readonly settler: Address;
+  /** {@link NO_RECEIPT_KEY} if absent. */
+  readonly receiptKey?: Hex;
   readonly verifierKeys: readonly [Address, Address];
 }
 
@@ -166,7 +169,9 @@ function configOf(
       layerZero: { eid, ...layerZero, confirmations, maxMessageBytes: MAX_MESSAGE_BYTES },
       agents: { stakingToken, uniswapFactory, safeProxyFactory, safeSingleton, safeFallbackHandler, listings },
       ...(name === "primary"
-        ? { primary: { settler: roles.settler, provider: protocolSafe } }
+        ? {
+            primary: { settler: roles.settler, provider: protocolSafe, receiptKey: roles.receiptKey ?? NO_RECEIPT_KEY },
+          }
         : { dollarOft: dollarPool, dollarOftOnPrimary: sites.primary.dollarPool }),
     };
   };

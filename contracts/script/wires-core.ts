@@ -82,6 +82,7 @@ function settlement(plan: ChainPlan): Wire[] {
     { ...books, functionName: "guardian", expected: guardian },
     { ...books, functionName: "settler", expected: primary?.settler },
     { ...books, functionName: "provider", expected: primary?.provider },
+    { ...books, functionName: "receiptKey", expected: primary?.receiptKey },
   ];
 }
 

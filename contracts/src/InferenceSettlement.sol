@@ -10,12 +10,13 @@ import {IInferencePool} from "./interfaces/IInferencePool.sol";
 import {IInferenceSettlement} from "./interfaces/IInferenceSettlement.sol";
 import {IInferenceToken} from "./interfaces/IInferenceToken.sol";
 import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
-import {AgentSplit} from "./libraries/AgentSplit.sol";
+import {ChunkCodec} from "./libraries/ChunkCodec.sol";
 
 /// @title InferenceSettlement
-/// @notice Holds the credit of every account, debits it in batches, and pays what is owed. See {IInferenceSettlement}.
+/// @notice Keeps the totals of every account, debits them in chunks, and pays what is owed. See {IInferenceSettlement}.
 contract InferenceSettlement is IInferenceSettlement {
     using SafeCast for uint256;
+    using ChunkCodec for bytes;
 
     /* CONSTANTS */
 
@@ -24,13 +25,11 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     uint96 public constant FIRST_CEILING_NANO_USD = 50e9;
     /// @inheritdoc IInferenceSettlement
-    uint256 public constant MAX_BATCH_ENTRIES = 200;
-    /// @inheritdoc IInferenceSettlement
-    uint256 public constant MAX_BATCH_SERVES = 100;
-    /// @inheritdoc IInferenceSettlement
-    uint256 public constant MAX_SERVE_AGE_DAYS = 3;
-    /// @inheritdoc IInferenceSettlement
     uint256 public constant GRACE = 6 hours;
+
+    uint256 private constant SAFE_PERCENT = 40;
+    uint256 private constant TREASURY_PERCENT = 50;
+    uint256 private constant BACK_PERCENT = 10;
 
     /* IMMUTABLES */
 
@@ -60,35 +59,62 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     mapping(uint256 day => uint256) public paidNanoUsd;
     /// @inheritdoc IInferenceSettlement
-    mapping(address account => uint256) public creditNanoUsd;
-    /// @inheritdoc IInferenceSettlement
     mapping(address agent => mapping(uint256 day => uint256)) public servedNanoUsd;
     /// @inheritdoc IInferenceSettlement
-    mapping(address agent => Owed) public owedAgentNanoUsd;
+    mapping(bytes32 root => uint256) public blockOf;
     /// @inheritdoc IInferenceSettlement
-    mapping(address account => uint256) public owedBackNanoUsd;
-
-    /// @dev Packed in one slot, because every activation writes both.
-    uint64 internal _activationCount;
-    uint192 internal _totalActivated;
-    /// @dev Packed in one slot, because every batch writes both.
-    uint64 internal _batchCount;
-    uint192 internal _totalDebitedNanoUsd;
-    /// @dev Packed in one slot, because most batches and payments write both.
-    uint128 internal _owedProviderNanoUsd;
-    uint128 internal _totalOwedNanoUsd;
+    bytes32 public receiptKey;
 
     /// @inheritdoc IInferenceSettlement
-    mapping(uint256 batch => bytes32) public rootOf;
+    /// @dev Packed in one slot with the next two, because an activation and a chunk write most of them.
+    uint64 public activationCount;
+    /// @inheritdoc IInferenceSettlement
+    uint96 public totalActivated;
+    /// @inheritdoc IInferenceSettlement
+    uint96 public totalDebitedNanoUsd;
+    /// @inheritdoc IInferenceSettlement
+    /// @dev Packed in one slot with the next, because a payment writes both.
+    uint128 public owedProviderNanoUsd;
+    uint128 internal _totalPaidNanoUsd;
+
+    mapping(address account => Account) internal _accounts;
+    mapping(address agent => Agent) internal _agents;
+    /// @dev What was minted of each account's tenth, in nano-dollars.
+    mapping(address account => uint256) internal _paidBack;
 
     /// @dev The last day on which the ceiling changed, and the ceiling with which the day before had ended.
     uint64 internal _ceilingDay;
     uint96 internal _ceilingAtMidnight;
 
-    /// @dev Amounts owed to an agent, in nano-dollars.
-    struct Owed {
-        uint128 safe;
-        uint128 treasury;
+    /// @dev Three totals in nano-dollars in one word, 80 bits each: debited (the lowest), activated, served by agents.
+    struct Account {
+        uint256 totals;
+    }
+
+    /// @dev Totals in nano-dollars: what an agent served, and what its Safe and treasury were paid.
+    struct Agent {
+        uint80 served;
+        uint80 paidSafe;
+        uint80 paidTreasury;
+    }
+
+    /// @dev A chunk under way, in memory.
+    struct Chunk {
+        /// @dev Where the next booked record, its leaf, and the preimage of a leaf with parts are written.
+        uint256 record;
+        uint256 leaf;
+        uint256 preimage;
+        /// @dev What the ceiling of the day leaves.
+        uint256 left;
+        Server[] servers;
+    }
+
+    /// @dev An entry of the table of agents: what its capacity of the day leaves, and what it served in the chunk.
+    struct Server {
+        address agent;
+        uint16 day;
+        uint256 left;
+        uint256 served;
     }
 
     /* CONSTRUCTOR */
@@ -104,6 +130,7 @@ contract InferenceSettlement is IInferenceSettlement {
         _setGuardian(wiring.guardian);
         _setSettler(wiring.settler);
         _setProvider(wiring.provider);
+        _setReceiptKey(wiring.receiptKey);
     }
 
     /* MODIFIERS */
@@ -147,50 +174,66 @@ contract InferenceSettlement is IInferenceSettlement {
     /* SETTLE */
 
     /// @inheritdoc IInferenceSettlement
-    function settle(Batch calldata batch) external {
+    function settle(uint32 day, bytes calldata data) external {
         require(msg.sender == settler, OnlySettler());
-        require(batch.id == _batchCount + 1, WrongBatch(_batchCount + 1, batch.id));
-        uint256 entries = batch.debits.length + batch.serves.length;
-        require(entries != 0 && entries <= MAX_BATCH_ENTRIES, WrongBatchSize(entries));
-        require(batch.serves.length <= MAX_BATCH_SERVES, TooManyServes(batch.serves.length));
-        require(batch.root != 0, NoRoot());
-        uint256 ceiling = ceilingOn(batch.day);
+        uint256 paid = paidNanoUsd[day];
+        uint256 left = Math.saturatingSub(ceilingOn(day), paid);
+        Chunk memory chunk;
+        chunk.servers = _readServers(data);
+        uint256 head = ChunkCodec.HEAD_BYTES + ChunkCodec.AGENT_BYTES * chunk.servers.length;
+        require(left != 0 || head == data.length, CeilingReached(day));
 
-        uint256 toProvider = _debitAll(batch.id, batch.debits);
-        (uint256 served, uint256 mintedBack) = _serveAll(batch.id, batch.day, batch.serves);
-        uint256 total = toProvider + served;
-        uint256 paidAfter = _payFromDay(batch.day, total, ceiling);
-        uint192 debitedAfter = _totalDebitedNanoUsd + total.toUint192();
+        bytes memory booked = ChunkCodec.allocate(data.length + ChunkCodec.SLACK);
+        bytes memory leaves = ChunkCodec.allocate(32 * (data.length / ChunkCodec.RECORD_BYTES));
+        (chunk.record, chunk.leaf) = (booked.start() + head, leaves.start());
+        (chunk.preimage, chunk.left) = (ChunkCodec.allocate(ChunkCodec.MAX_LEAF_BYTES).start(), left);
+        booked.putHead(data, head);
+        _bookRecords(chunk, data.position() + head, data.position() + data.length);
+        uint256 total = left - chunk.left;
+        if (total == 0) return;
 
-        (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
-        rootOf[batch.id] = batch.root;
-        _owedProviderNanoUsd += toProvider.toUint128();
-        // `mintedBack` can exceed `total`: it includes fractions of a token unit that earlier batches left owed.
-        _totalOwedNanoUsd = (_totalOwedNanoUsd + total - mintedBack).toUint128();
-        emit Settled(batch.id, batch.day, batch.root, total, paidAfter, debitedAfter);
+        bytes32 root = ChunkCodec.rootOf(leaves.start(), chunk.leaf);
+        blockOf[root] = block.number;
+        paidNanoUsd[day] = paid + total;
+        totalDebitedNanoUsd += total.toUint96();
+        owedProviderNanoUsd += (total - _bookServers(chunk.servers)).toUint128();
+        booked.endAt(chunk.record);
+        leaves.release();
+        emit Settled(day, root, total, paid + total, totalDebitedNanoUsd, booked);
     }
 
     /* PAY */
 
     /// @inheritdoc IInferenceSettlement
     function payProvider() external {
-        (uint256 amount, uint128 rest) = _wholeUnits(_owedProviderNanoUsd);
-        _owedProviderNanoUsd = rest;
+        (uint256 amount, uint128 rest) = _wholeUnits(owedProviderNanoUsd);
+        owedProviderNanoUsd = rest;
         _pay(Payee.Provider, address(0), provider, amount, rest);
     }
 
     /// @inheritdoc IInferenceSettlement
     function paySafe(address agent) external {
-        (uint256 amount, uint128 rest) = _wholeUnits(owedAgentNanoUsd[agent].safe);
-        owedAgentNanoUsd[agent].safe = rest;
+        (uint256 owed,) = owedAgentNanoUsd(agent);
+        (uint256 amount, uint128 rest) = _wholeUnits(owed);
+        _agents[agent].paidSafe += (owed - rest).toUint80();
         _pay(Payee.Safe, agent, REGISTRY.safeOf(agent), amount, rest);
     }
 
     /// @inheritdoc IInferenceSettlement
     function payTreasury(address agent) external {
-        (uint256 amount, uint128 rest) = _wholeUnits(owedAgentNanoUsd[agent].treasury);
-        owedAgentNanoUsd[agent].treasury = rest;
+        (, uint256 owed) = owedAgentNanoUsd(agent);
+        (uint256 amount, uint128 rest) = _wholeUnits(owed);
+        _agents[agent].paidTreasury += (owed - rest).toUint80();
         _pay(Payee.Treasury, agent, REGISTRY.treasuryOf(agent), amount, rest);
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function payBack(address account) external {
+        uint256 owed = owedBackNanoUsd(account);
+        (uint256 amount, uint128 rest) = _wholeUnits(owed);
+        _paidBack[account] += owed - rest;
+        _bookPayment(amount);
+        MINTER.mintBack(account, amount);
     }
 
     /* CEILING AND ROLES */
@@ -229,6 +272,11 @@ contract InferenceSettlement is IInferenceSettlement {
         _setProvider(newProvider);
     }
 
+    /// @inheritdoc IInferenceSettlement
+    function setReceiptKey(bytes32 newReceiptKey) external onlyTimelock {
+        _setReceiptKey(newReceiptKey);
+    }
+
     /* VIEWS */
 
     /// @inheritdoc IInferenceSettlement
@@ -248,38 +296,38 @@ contract InferenceSettlement is IInferenceSettlement {
     }
 
     /// @inheritdoc IInferenceSettlement
+    function accountOf(address account) public view returns (uint80, uint80, uint80) {
+        uint256 totals = _accounts[account].totals;
+        return (uint80(totals >> 80), uint80(totals), uint80(totals >> 160));
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function creditNanoUsd(address account) external view returns (uint256) {
+        (uint80 activated, uint80 debited,) = accountOf(account);
+        return activated - debited;
+    }
+
+    /// @inheritdoc IInferenceSettlement
     function totalCreditNanoUsd() public view returns (uint256) {
-        return _totalActivated * NANO_USD_PER_TOKEN_UNIT - _totalDebitedNanoUsd;
+        return totalActivated * NANO_USD_PER_TOKEN_UNIT - totalDebitedNanoUsd;
     }
 
     /// @inheritdoc IInferenceSettlement
-    function activationCount() external view returns (uint256) {
-        return _activationCount;
+    function owedAgentNanoUsd(address agent) public view returns (uint256 safe, uint256 treasury) {
+        Agent memory totals = _agents[agent];
+        safe = _share(totals.served, SAFE_PERCENT) - totals.paidSafe;
+        treasury = _share(totals.served, TREASURY_PERCENT) - totals.paidTreasury;
     }
 
     /// @inheritdoc IInferenceSettlement
-    function totalActivated() external view returns (uint256) {
-        return _totalActivated;
+    function owedBackNanoUsd(address account) public view returns (uint256) {
+        (,, uint256 served) = accountOf(account);
+        return _share(served, BACK_PERCENT) - _paidBack[account];
     }
 
     /// @inheritdoc IInferenceSettlement
-    function batchCount() external view returns (uint256) {
-        return _batchCount;
-    }
-
-    /// @inheritdoc IInferenceSettlement
-    function totalDebitedNanoUsd() external view returns (uint256) {
-        return _totalDebitedNanoUsd;
-    }
-
-    /// @inheritdoc IInferenceSettlement
-    function owedProviderNanoUsd() external view returns (uint256) {
-        return _owedProviderNanoUsd;
-    }
-
-    /// @inheritdoc IInferenceSettlement
-    function totalOwedNanoUsd() external view returns (uint256) {
-        return _totalOwedNanoUsd;
+    function totalOwedNanoUsd() public view returns (uint256) {
+        return totalDebitedNanoUsd - _totalPaidNanoUsd;
     }
 
     /// @inheritdoc IInferenceSettlement
@@ -288,14 +336,24 @@ contract InferenceSettlement is IInferenceSettlement {
             backing: MINTER.backing() * NANO_USD_PER_TOKEN_UNIT,
             supply: TOKEN.totalSupply() * NANO_USD_PER_TOKEN_UNIT,
             credit: totalCreditNanoUsd(),
-            owed: _totalOwedNanoUsd,
+            owed: totalOwedNanoUsd(),
             lines: MINTER.lineSum() * NANO_USD_PER_TOKEN_UNIT
         });
     }
 
     /// @inheritdoc IInferenceSettlement
-    function verify(Use calldata use, bytes32[] calldata proof) external view returns (bool) {
-        return MerkleProof.verifyCalldata(proof, rootOf[use.batch], leafOf(use));
+    function verify(
+        Use calldata use,
+        bytes32[] calldata useProof,
+        Record calldata record,
+        bytes32[] calldata recordProof
+    ) external view returns (bool) {
+        bool isOfStatement = MerkleProof.verifyCalldata(useProof, record.root, leafOf(use));
+        bool isBooked = blockOf[MerkleProof.processProofCalldata(recordProof, _leafOf(record))] != 0;
+        uint256 startsAt = Math.saturatingSub(use.endsAtNanoUsd, use.chargedNanoUsd);
+        bool overlaps =
+            startsAt < uint256(record.beforeNanoUsd) + record.amountNanoUsd && record.beforeNanoUsd < use.endsAtNanoUsd;
+        return isOfStatement && isBooked && overlaps && use.account == record.account;
     }
 
     /// @inheritdoc IInferenceSettlement
@@ -311,91 +369,138 @@ contract InferenceSettlement is IInferenceSettlement {
         require(amount != 0, ZeroAmount());
         require(account != address(0), ZeroAccount());
 
-        (uint64 count, uint192 total) = (_activationCount, _totalActivated);
-        uint64 id = count + 1;
-        uint192 totalAfter = (total + amount).toUint192();
-        uint256 creditAfter = creditNanoUsd[account] + amount * NANO_USD_PER_TOKEN_UNIT;
-
-        (_activationCount, _totalActivated) = (id, totalAfter);
-        creditNanoUsd[account] = creditAfter;
-        emit Activated(id, account, from, amount, totalAfter, creditAfter, srcEid, guid);
+        uint256 amountNanoUsd = amount * NANO_USD_PER_TOKEN_UNIT;
+        (uint80 activated,,) = accountOf(account);
+        activated += amountNanoUsd.toUint80();
+        _accounts[account].totals += amountNanoUsd << 80;
+        (activationCount, totalActivated) = (activationCount + 1, totalActivated + amount.toUint96());
+        emit Activated(activationCount, account, from, amount, totalActivated, activated, srcEid, guid);
     }
 
-    /// @dev Adds `total` to the amount debited on `day`, of which `ceiling` is the ceiling. Returns the sum.
-    function _payFromDay(uint256 day, uint256 total, uint256 ceiling) internal returns (uint256 paidAfter) {
-        uint256 paid = paidNanoUsd[day];
-        paidAfter = paid + total;
-        require(paidAfter <= ceiling, CeilingReached(day, total, Math.saturatingSub(ceiling, paid)));
-        paidNanoUsd[day] = paidAfter;
-    }
-
-    /// @dev Debits uses that the protocol's account served. Returns their sum.
-    function _debitAll(uint256 batch, Debit[] calldata debits) internal returns (uint256 total) {
-        for (uint256 i; i < debits.length; ++i) {
-            uint256 amountNanoUsd = debits[i].amountNanoUsd;
-            _lowerCredit(batch, debits[i].account, amountNanoUsd);
-            total += amountNanoUsd;
+    /// @dev Reads the table of agents, and what the capacity of each leaves.
+    function _readServers(bytes calldata data) internal view returns (Server[] memory servers) {
+        uint256 from = data.position();
+        uint256 end = from + data.length;
+        require(data.length >= ChunkCodec.HEAD_BYTES, MalformedData(from));
+        servers = new Server[](uint8(data[0]));
+        from += ChunkCodec.HEAD_BYTES;
+        uint256 today = block.timestamp / 1 days;
+        bytes22 previous;
+        for (uint256 i; i < servers.length; ++i) {
+            bytes22 current = ChunkCodec.agentAt(from);
+            require(from + ChunkCodec.AGENT_BYTES <= end && current > previous, MalformedData(from));
+            (address agent, uint16 day) = (address(bytes20(current)), uint16(uint176(current)));
+            require(day <= today, WrongDay(day, today));
+            // A chain without agents has no registry.
+            bool isAgent = address(REGISTRY).code.length != 0 && REGISTRY.isAgent(agent);
+            uint256 capacity = isAgent ? POOL.capacityOn(agent, day) : 0;
+            servers[i] = Server(agent, day, Math.saturatingSub(capacity, servedNanoUsd[agent][day]), 0);
+            (previous, from) = (current, from + ChunkCodec.AGENT_BYTES);
         }
     }
 
-    /// @dev Debits uses that agents served. Returns their sum, and how much of it was minted back as tokens.
-    function _serveAll(uint256 batch, uint256 day, Serve[] calldata serves)
+    /// @dev Books the records between two positions in the call data.
+    function _bookRecords(Chunk memory chunk, uint256 from, uint256 end) internal {
+        uint256 left = chunk.left;
+        // No sum overflows: positions are below the length of the call data, and amounts have at most 80 bits.
+        unchecked {
+            while (from < end) {
+                (address account, uint256 before, uint256 asked, uint256 parts) = ChunkCodec.recordAt(from);
+                uint256 next = from + ChunkCodec.RECORD_BYTES + ChunkCodec.PART_BYTES * parts;
+                require(next <= end, MalformedData(from));
+
+                Account storage slot = _accounts[account];
+                uint256 totals = slot.totals;
+                uint256 amount;
+                if (before == uint80(totals)) {
+                    amount = uint80(totals >> 80) - before;
+                    if (asked < amount) amount = asked;
+                    if (left < amount) amount = left;
+                }
+                if (parts != 0) {
+                    uint256 served;
+                    (parts, served) = _payParts(chunk, from + ChunkCodec.RECORD_BYTES, next, asked, amount);
+                    totals += served << 160;
+                }
+                if (amount != 0) {
+                    slot.totals = totals + amount;
+                    left -= amount;
+                    ChunkCodec.putRecord(chunk.record, chunk.leaf, from, amount, parts);
+                    if (parts != 0) ChunkCodec.putLeaf(chunk.leaf, chunk.preimage, chunk.record, parts);
+                    chunk.leaf += 32;
+                    chunk.record += ChunkCodec.RECORD_BYTES + ChunkCodec.PART_BYTES * parts;
+                }
+                from = next;
+            }
+        }
+        chunk.left = left;
+    }
+
+    /// @dev Pays the parts between two positions in the call data, at most `asked` together, in order out of `rest`, and
+    /// writes those that were paid. Returns their number and the sum that agents served.
+    function _payParts(Chunk memory chunk, uint256 from, uint256 end, uint256 asked, uint256 rest)
         internal
-        returns (uint256 total, uint256 mintedBack)
+        pure
+        returns (uint256 count, uint256 served)
     {
-        for (uint256 i; i < serves.length; ++i) {
-            Serve calldata serve = serves[i];
-            bool isInTime = serve.day <= day && serve.day + MAX_SERVE_AGE_DAYS >= day;
-            require(isInTime, WrongDay(serve.day, day));
-            _lowerCredit(batch, serve.account, serve.amountNanoUsd);
-            _useCapacity(batch, serve);
-            mintedBack += _share(serve);
-            total += serve.amountNanoUsd;
+        for (; from < end; from += ChunkCodec.PART_BYTES) {
+            (uint256 index, uint256 amount) = ChunkCodec.partAt(from);
+            require(index < chunk.servers.length, MalformedData(from));
+            require(amount <= asked, PartsAboveAmount(from));
+            asked -= amount;
+            amount = Math.min(amount, rest);
+            rest -= amount;
+            Server memory server = chunk.servers[index];
+            amount = Math.min(amount, server.left);
+            if (amount == 0) continue;
+            server.left -= amount;
+            server.served += amount;
+            served += amount;
+            ChunkCodec.putPart(chunk.record, count, index, amount);
+            ChunkCodec.putLeafPart(chunk.preimage, count, server.agent, server.day, amount);
+            ++count;
         }
     }
 
-    /// @dev The only function that lowers credit.
-    function _lowerCredit(uint256 batch, address account, uint256 amountNanoUsd) internal {
-        uint256 credit = creditNanoUsd[account];
-        require(amountNanoUsd <= credit, InsufficientCredit(account, amountNanoUsd, credit));
-        uint256 creditAfter = credit - amountNanoUsd;
-        creditNanoUsd[account] = creditAfter;
-        emit Debited(batch, account, amountNanoUsd, creditAfter);
-    }
-
-    /// @dev Checks the capacity of the day on which the agent served, because that capacity can no longer change.
-    function _useCapacity(uint256 batch, Serve calldata serve) internal {
-        require(REGISTRY.isAgent(serve.agent), NotAnAgent(serve.agent));
-        uint256 served = servedNanoUsd[serve.agent][serve.day];
-        uint256 servedAfter = served + serve.amountNanoUsd;
-        uint256 capacity = POOL.capacityOn(serve.agent, serve.day);
-        if (servedAfter > capacity) {
-            uint256 left = Math.saturatingSub(capacity, served);
-            revert CapacityExceeded(serve.agent, serve.day, serve.amountNanoUsd, left);
+    /// @dev Adds what agents served in a chunk to their totals. Returns the sum.
+    function _bookServers(Server[] memory servers) internal returns (uint256 sum) {
+        for (uint256 i; i < servers.length; ++i) {
+            Server memory server = servers[i];
+            if (server.served == 0) continue;
+            sum += server.served;
+            servedNanoUsd[server.agent][server.day] += server.served;
+            _agents[server.agent].served += server.served.toUint80();
         }
-        servedNanoUsd[serve.agent][serve.day] = servedAfter;
-        emit Served(batch, serve.account, serve.agent, serve.day, serve.amountNanoUsd, servedAfter);
     }
 
-    /// @dev Books the shares of a use that an agent served. Returns the amount minted back to the account, in
-    /// nano-dollars.
-    function _share(Serve calldata serve) internal returns (uint256 mintedBack) {
-        (uint256 safe, uint256 back, uint256 treasury) = AgentSplit.split(serve.amountNanoUsd);
-        Owed storage owed = owedAgentNanoUsd[serve.agent];
-        (owed.safe, owed.treasury) = (owed.safe + safe.toUint128(), owed.treasury + treasury.toUint128());
-
-        (uint256 units, uint128 rest) = _wholeUnits(owedBackNanoUsd[serve.account] + back);
-        owedBackNanoUsd[serve.account] = rest;
-        if (units != 0) MINTER.mintBack(serve.account, units);
-        return units * NANO_USD_PER_TOKEN_UNIT;
+    /// @dev The leaf of a booked record in the tree of its chunk. The length of its preimage tells the number of parts.
+    function _leafOf(Record calldata record) internal pure returns (bytes32) {
+        bytes memory packed = abi.encodePacked(
+            record.account, record.beforeNanoUsd, record.amountNanoUsd, record.root, uint8(record.parts.length)
+        );
+        for (uint256 i; i < record.parts.length; ++i) {
+            Part calldata part = record.parts[i];
+            packed = bytes.concat(packed, abi.encodePacked(part.agent, part.day, part.amountNanoUsd));
+        }
+        return keccak256(packed);
     }
 
     /// @dev Pays `amount` token units that were owed; `rest` nano-dollars remain owed.
     function _pay(Payee payee, address agent, address to, uint256 amount, uint256 rest) internal {
-        require(amount != 0, NothingOwed());
-        _totalOwedNanoUsd -= (amount * NANO_USD_PER_TOKEN_UNIT).toUint128();
+        _bookPayment(amount);
         emit Paid(payee, agent, to, amount, rest);
         MINTER.payOut(to, amount);
+    }
+
+    /// @dev Books a payment of `amount` token units.
+    function _bookPayment(uint256 amount) internal {
+        require(amount != 0, NothingOwed());
+        _totalPaidNanoUsd += (amount * NANO_USD_PER_TOKEN_UNIT).toUint128();
+    }
+
+    /// @dev Shares are functions of totals, so that rounding neither loses nor makes anything over many chunks.
+    function _share(uint256 totalNanoUsd, uint256 percent) internal pure returns (uint256) {
+        return totalNanoUsd * percent / 100;
     }
 
     /// @dev Dollars and tokens can only be moved in whole token units. The remainder stays owed.
@@ -424,5 +529,10 @@ contract InferenceSettlement is IInferenceSettlement {
     function _setProvider(address newProvider) internal {
         emit ProviderChanged(provider, newProvider);
         provider = newProvider;
+    }
+
+    function _setReceiptKey(bytes32 newReceiptKey) internal {
+        emit ReceiptKeyChanged(receiptKey, newReceiptKey);
+        receiptKey = newReceiptKey;
     }
 }

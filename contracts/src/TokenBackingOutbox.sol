@@ -49,7 +49,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     uint88 internal _pending;
     uint88 internal _flushed;
     uint40 internal _pendingSince;
-    uint40 internal _lastFlushAt;
+    uint40 internal _nextFlushAt;
 
     /* CONSTRUCTOR */
 
@@ -75,13 +75,16 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     /* FLUSH AND ADAPTER */
 
     /// @inheritdoc ITokenBackingOutbox
-    function flush() external payable nonReentrant returns (bytes32 id) {
-        (uint256 amount,, uint256 cost) = quoteFlush();
+    function flush(uint256 most) external payable nonReentrant returns (bytes32 id) {
+        (uint256 amount,, uint256 cost) = quoteFlush(most);
         _checkDue(amount);
         _checkCost(amount, cost);
 
         (uint256 flushedAfter, uint256 pendingAfter) = (_flushed + amount, _pending - amount);
-        (_flushed, _pending, _lastFlushAt) = (flushedAfter.toUint88(), pendingAfter.toUint88(), uint40(block.timestamp));
+        // A smaller batch shortens the wait in proportion, so that a caller who asks for little delays nothing.
+        uint256 wait = Math.ceilDiv(MIN_INTERVAL * amount, Math.min(_pending, MAX_BATCH));
+        (_flushed, _pending) = (flushedAfter.toUint88(), pendingAfter.toUint88());
+        _nextFlushAt = uint40(block.timestamp + wait);
         STABLECOIN.safeTransfer(address(adapter), (amount + cost) * SCALE);
         id = adapter.send{value: msg.value}(amount, cost, msg.sender);
         emit Flushed(id, msg.sender, amount, cost, flushedAfter, pendingAfter);
@@ -97,8 +100,8 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     /* VIEWS */
 
     /// @inheritdoc ITokenBackingOutbox
-    function quoteFlush() public view returns (uint256 amount, uint256 nativeFee, uint256 cost) {
-        return adapter.quote(Math.min(_pending, MAX_BATCH));
+    function quoteFlush(uint256 most) public view returns (uint256 amount, uint256 nativeFee, uint256 cost) {
+        return adapter.quote(Math.min(Math.min(_pending, MAX_BATCH), Math.max(most, MIN_BATCH)));
     }
 
     /// @inheritdoc ITokenBackingOutbox
@@ -117,8 +120,8 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc ITokenBackingOutbox
-    function lastFlushAt() external view returns (uint256) {
-        return _lastFlushAt;
+    function nextFlushAt() external view returns (uint256) {
+        return _nextFlushAt;
     }
 
     /// @inheritdoc ITokenBackingOutbox
@@ -128,11 +131,10 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
 
     /* INTERNAL */
 
-    /// @dev A flush is due if the batch is large enough or old enough, and {MIN_INTERVAL} has passed since the last
-    /// one. The minimum batch prevents dust from consuming bridging fees.
+    /// @dev A flush is due if the batch is large enough or old enough, and the wait after the last one is over. The
+    /// minimum batch prevents dust from consuming bridging fees.
     function _checkDue(uint256 amount) internal view {
-        uint256 readyAt = _lastFlushAt + MIN_INTERVAL;
-        require(block.timestamp >= readyAt, TooSoon(readyAt));
+        require(block.timestamp >= _nextFlushAt, TooSoon(_nextFlushAt));
         uint256 agedAt = _pendingSince + MAX_AGE;
         bool isOld = amount != 0 && block.timestamp >= agedAt;
         require(amount >= MIN_BATCH || isOld, BatchTooSmall(amount, agedAt));

@@ -54,6 +54,16 @@ contract TokenBridge is ITokenBridge, OApp {
     /// @inheritdoc ITokenBridge
     mapping(bytes32 guid => bytes32) public waiting;
 
+    /// @dev The waiting activations from each chain in order of arrival: those from `head` to before `tail`. Some of
+    /// them may have been delivered or discarded since.
+    mapping(uint32 srcEid => Queue) internal _queues;
+
+    struct Queue {
+        uint128 head;
+        uint128 tail;
+        mapping(uint256 index => bytes32) guids;
+    }
+
     /* CONSTRUCTOR */
 
     constructor(Wiring memory wiring) OApp(wiring.endpoint, wiring.timelock) Ownable(wiring.timelock) {
@@ -102,6 +112,7 @@ contract TokenBridge is ITokenBridge, OApp {
     /// @inheritdoc ITokenBridge
     function deliver(bytes32 guid, uint32 srcEid, Message calldata message) external whenNotPaused {
         require(waiting[guid] == _digest(srcEid, message), NotWaiting(guid));
+        require(_isNext(srcEid, guid), NotNext(guid));
         delete waiting[guid];
         require(_tryDeliver(guid, srcEid, message), NotCovered(guid));
     }
@@ -193,9 +204,24 @@ contract TokenBridge is ITokenBridge, OApp {
         whenNotPaused
     {
         Message memory message = MessageCodec.decode(payload);
-        if (_tryDeliver(guid, origin.srcEid, message)) return;
+        if (_isNext(origin.srcEid, guid) && _tryDeliver(guid, origin.srcEid, message)) return;
         waiting[guid] = _digest(origin.srcEid, message);
+        if (message.kind == Kind.Activation) {
+            Queue storage queue = _queues[origin.srcEid];
+            queue.guids[queue.tail++] = guid;
+        }
         emit Waiting(guid, origin.srcEid, message);
+    }
+
+    /// @dev Whether no activation from `srcEid` waits that arrived before the message `guid`.
+    function _isNext(uint32 srcEid, bytes32 guid) internal returns (bool) {
+        Queue storage queue = _queues[srcEid];
+        (uint128 head, uint128 tail) = (queue.head, queue.tail);
+        while (head != tail && waiting[queue.guids[head]] == 0) {
+            ++head;
+        }
+        queue.head = head;
+        return head == tail || queue.guids[head] == guid;
     }
 
     /// @dev The only function that mints or credits for a message. Returns false and changes nothing if it is not
@@ -227,6 +253,9 @@ contract TokenBridge is ITokenBridge, OApp {
     /// @dev Sets every parameter explicitly, because the owner of LayerZero's defaults may change them.
     function _open(Pathway memory pathway) internal {
         require(pathway.verifiers.length >= 2, TooFewVerifiers(pathway.eid));
+        bool isComplete =
+            pathway.executor != address(0) && pathway.sendConfirmations != 0 && pathway.receiveConfirmations != 0;
+        require(isComplete, IncompletePathway(pathway.eid));
         _setPeer(pathway.eid, bytes32(uint256(uint160(pathway.peer))));
         endpoint.setSendLibrary(address(this), pathway.eid, pathway.sendLibrary);
         endpoint.setReceiveLibrary(address(this), pathway.eid, pathway.receiveLibrary, 0);

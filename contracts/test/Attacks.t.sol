@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
@@ -9,14 +8,13 @@ import {TokenBackingOutbox} from "../src/TokenBackingOutbox.sol";
 import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
 import {ITokenBridge} from "../src/interfaces/ITokenBridge.sol";
 import {MessageCodec} from "../src/libraries/MessageCodec.sol";
+import {Chunks} from "./helpers/Chunks.sol";
 import {IUln302, Packet} from "./helpers/LayerZero.sol";
 import {ThreeChains} from "./helpers/ThreeChains.sol";
 
 /// @notice Attacks across contracts, each with its maximum loss. An attack on a single function is tested in the test
 /// file of its contract; test/README.md lists them all.
 contract AttacksTest is ThreeChains {
-    using SafeCast for uint256;
-
     address internal thief = makeAddr("thief");
     address internal agent = makeAddr("agent");
     address internal safe = makeAddr("safe");
@@ -57,8 +55,9 @@ contract AttacksTest is ThreeChains {
         relay(primary.lz, forgedFromOne(ITokenBridge.Kind.Activation, 3e6));
         uint256 loss = token.balanceOf(thief) + settlement.creditNanoUsd(thief) / 1000;
         assertLe(loss, 1_050e6);
-        assertEq(loss, 3 * 300e6 + 3 * 49e6 + 3e6);
-        assertLine(EID_1, 0, 50e6);
+        // The last activation waits behind one that the line no longer covers.
+        assertEq(loss, 3 * 300e6 + 3 * 49e6);
+        assertLine(EID_1, 3e6, 50e6);
         assertLine(EID_2, 500e6, 0);
         assertEq(token.balanceOf(alice), 700e6);
         assertBooks();
@@ -118,55 +117,58 @@ contract AttacksTest is ThreeChains {
         vm.prank(guardian);
         settlement.revokeSettler();
         vm.warp(start + 3 days);
-        IInferenceSettlement.Batch memory batch = debitOf(day + 3, 1);
+        bytes memory data = debitOf(alice, 1);
         vm.expectRevert(IInferenceSettlement.OnlySettler.selector);
         vm.prank(settler);
-        settlement.settle(batch);
+        settlement.settle(uint32(day + 3), data);
     }
 
-    /// @dev With a colluding agent: at most the agent's capacity, nine tenths of it to addresses from the registry.
+    /// @dev With a colluding agent: at most what its capacity covers, nine tenths of it to addresses from the registry.
     function testStolenSettlerAndAgent_getTheCapacity() public {
         fund(alice, 1_000e6);
         vm.prank(alice);
         minter.mintAndActivate(1_000e6, alice);
         uint256 day = block.timestamp / 1 days;
         pool.setCapacity(agent, day, 20e9);
-        IInferenceSettlement.Batch memory batch = debitOf(day, 0);
-        batch.debits = new IInferenceSettlement.Debit[](0);
-        batch.serves = new IInferenceSettlement.Serve[](1);
-        batch.serves[0] = IInferenceSettlement.Serve(agent, alice, day.toUint32(), 20e9 + 1);
-        vm.expectRevert(
-            abi.encodeWithSelector(IInferenceSettlement.CapacityExceeded.selector, agent, day, 20e9 + 1, 20e9)
-        );
-        vm.prank(settler);
-        settlement.settle(batch);
-        batch.serves[0].amountNanoUsd = 20e9;
-        vm.prank(settler);
-        settlement.settle(batch);
+        settle(day, Chunks.serve(agent, day, alice, 0, 30e9));
         settlement.paySafe(agent);
+        settlement.payBack(alice);
         assertEq(usdc.balanceOf(safe), 8e6);
         assertEq(token.balanceOf(alice), 2e6);
+        assertEq(settlement.owedProviderNanoUsd(), 10e9);
+        assertBooks();
     }
 
-    /// @dev With an agent that never served: the unused allowances of a batch's day and of the three days before it.
-    /// Older ones have expired.
-    function testStolenSettlerAndAgent_getFourDaysOfAllowance() public {
+    /// @dev With an agent that never served: the unused capacities of all past days, but no more than the ceilings.
+    function testStolenSettlerAndAgent_getPastCapacityUnderTheCeiling() public {
         fund(alice, 1_000e6);
         vm.prank(alice);
         minter.mintAndActivate(1_000e6, alice);
         uint256 day = block.timestamp / 1 days;
-        uint256 served;
         for (uint256 age; age < 50; ++age) {
             pool.setCapacity(agent, day - age, 1e9);
-            IInferenceSettlement.Batch memory batch = debitOf(day, 0);
-            batch.serves = new IInferenceSettlement.Serve[](1);
-            batch.serves[0] = IInferenceSettlement.Serve(agent, alice, (day - age).toUint32(), 1e9);
-            vm.prank(settler);
-            try settlement.settle(batch) {
-                served += 1e9;
-            } catch {}
+            settle(day, Chunks.serve(agent, day - age, alice, debitedOf(alice), 2e9));
+            if (settlement.paidNanoUsd(day) == 50e9) break;
         }
-        assertEq(served, 4e9);
+        assertEq(settlement.paidNanoUsd(day), 50e9);
+        (uint256 toSafe,) = settlement.owedAgentNanoUsd(agent);
+        assertEq(toSafe, 25 * 0.4e9);
+    }
+
+    /// @dev The thief moves an account's total, so that honest records miss. Nothing is debited twice: the honest
+    /// settler starts from the new total, and the operator makes good with a gift of credit.
+    function testStolenSettler_honestRecordsMiss() public {
+        fund(alice, 100e6);
+        vm.prank(alice);
+        minter.mintAndActivate(100e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        bytes memory honest = Chunks.debit(alice, 0, 5e9);
+        settle(day, Chunks.debit(alice, 0, 1));
+        settle(day, honest);
+        assertEq(debitedOf(alice), 1);
+        settle(day, Chunks.debit(alice, 1, 5e9));
+        assertEq(debitedOf(alice), 5e9 + 1);
+        assertBooks();
     }
 
     /// @dev Like any fixed window, the seconds around midnight allow two ceilings, and not three.
@@ -184,21 +186,34 @@ contract AttacksTest is ThreeChains {
         assertEq(debitAllLeft(day), 0);
     }
 
-    /// @dev A batch after its grace period reverts as a whole, and can be posted for a later day.
-    function testLateBatch_underALaterDay() public {
+    /// @dev A chunk after its grace period reverts as a whole, and can be posted for a later day.
+    function testLateChunk_underALaterDay() public {
         fund(alice, 100e6);
         vm.prank(alice);
         minter.mintAndActivate(100e6, alice);
         uint256 day = block.timestamp / 1 days;
         vm.warp((day + 1) * 1 days + 6 hours);
-        IInferenceSettlement.Batch memory batch = debitOf(day, 3e9);
+        bytes memory data = debitOf(alice, 3e9);
         vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day, day + 1));
         vm.prank(settler);
-        settlement.settle(batch);
-        batch.day = day + 1;
-        vm.prank(settler);
-        settlement.settle(batch);
+        settlement.settle(uint32(day), data);
+        settle(day + 1, data);
         assertEq(settlement.paidNanoUsd(day + 1), 3e9);
+    }
+
+    /// @dev Two settlers post the same statements, in any order and often: each counts once.
+    function testTwoSettlers_eachStatementCountsOnce() public {
+        fund(alice, 100e6);
+        vm.prank(alice);
+        minter.mintAndActivate(100e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        for (uint256 i; i < 3; ++i) {
+            settle(day, Chunks.debit(alice, 2e9, 3e9));
+            settle(day, Chunks.debit(alice, 0, 2e9));
+        }
+        assertEq(debitedOf(alice), 5e9);
+        assertEq(settlement.paidNanoUsd(day), 5e9);
+        assertBooks();
     }
 
     /// @dev A stablecoin that lost its peg mints a million tokens at par. The inference sold for them is limited by the
@@ -218,7 +233,7 @@ contract AttacksTest is ThreeChains {
 
     /* BLOCKED AND PAUSED DOLLARS */
 
-    /// @dev The issuer blocks the Safe and the provider. Batches continue, the treasury is paid, and what is owed to
+    /// @dev The issuer blocks the Safe and the provider. Chunks continue, the treasury is paid, and what is owed to
     /// them can be paid once they are replaced.
     function testBlockedPayees_doNotAffectOthers() public {
         uint256 day = block.timestamp / 1 days;
@@ -228,11 +243,8 @@ contract AttacksTest is ThreeChains {
         minter.mintAndActivate(100e6, alice);
         usdc.blacklist(safe);
         usdc.blacklist(provider);
-        IInferenceSettlement.Batch memory batch = debitOf(day, 5e9);
-        batch.serves = new IInferenceSettlement.Serve[](1);
-        batch.serves[0] = IInferenceSettlement.Serve(agent, alice, day.toUint32(), 10e9);
-        vm.prank(settler);
-        settlement.settle(batch);
+        settle(day, debitOf(alice, 5e9));
+        settle(day, Chunks.serve(agent, day, alice, 5e9, 10e9));
         vm.expectRevert("Blacklistable: account is blacklisted");
         settlement.paySafe(agent);
         vm.expectRevert("Blacklistable: account is blacklisted");
@@ -250,7 +262,7 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev The issuer blocks the minter. No dollars come in or go out; tokens, credit, batches and messages still
+    /// @dev The issuer blocks the minter. No dollars come in or go out; tokens, credit, chunks and messages still
     /// work.
     function testBlockedMinter_stopsOnlyDollars() public {
         fundToken(alice, 20e6);
@@ -261,9 +273,7 @@ contract AttacksTest is ThreeChains {
         settlement.activate(10e6);
         relay(primary.lz, activateFrom(one, bob, 20e6));
         relay(one.lz, bridgeFrom(primary, one, alice, 5e6));
-        IInferenceSettlement.Batch memory batch = debitOf(block.timestamp / 1 days, 3e9);
-        vm.prank(settler);
-        settlement.settle(batch);
+        settle(block.timestamp / 1 days, debitOf(alice, 3e9));
         vm.expectRevert("Blacklistable: account is blacklisted");
         settlement.payProvider();
         assertBooks();
@@ -271,15 +281,23 @@ contract AttacksTest is ThreeChains {
 
     /* DUST, GIFTS, REENTRANCY, REPLAY */
 
-    /// @dev Many messages of one unit each: the sender pays for each, and none blocks another message.
-    function testDustMessages_blockNoOthers() public {
+    /// @dev Many messages of one unit each: the sender pays for each, anyone delivers them when their dollars are there,
+    /// and none takes the dollars of an activation before it.
+    function testDustMessages_areDeliveredInOrder() public {
         fundTokenOn(one, thief, 20);
         fundTokenOn(one, alice, 50e6);
+        Packet[] memory dust = new Packet[](20);
         for (uint256 i; i < 20; ++i) {
-            relay(primary.lz, activateFrom(one, thief, 1));
+            dust[i] = activateFrom(one, thief, 1);
+            relay(primary.lz, dust[i]);
         }
         land(one);
-        relay(primary.lz, activateFrom(one, alice, 50e6));
+        Packet memory hers = activateFrom(one, alice, 50e6);
+        relay(primary.lz, hers);
+        for (uint256 i; i < 20; ++i) {
+            primary.bridge.deliver(dust[i].guid, EID_1, messageOf(dust[i]));
+        }
+        primary.bridge.deliver(hers.guid, EID_1, messageOf(hers));
         assertEq(settlement.creditNanoUsd(alice), 50e9);
     }
 
@@ -291,7 +309,7 @@ contract AttacksTest is ThreeChains {
             vm.warp(block.timestamp + 1 hours);
             fundTokenOn(two, thief, 1);
             vm.prank(thief);
-            try two.outbox.flush{value: 0.001 ether}() {
+            try two.outbox.flush{value: 0.001 ether}(type(uint256).max) {
                 ++flushes;
             } catch {}
         }
@@ -352,22 +370,28 @@ contract AttacksTest is ThreeChains {
         return forgePacket(one.lz, EID_0, address(primary.bridge), address(one.bridge), message);
     }
 
-    function debitOf(uint256 day, uint96 amount) private view returns (IInferenceSettlement.Batch memory batch) {
-        (batch.id, batch.day, batch.root) = (settlement.batchCount() + 1, day, "root");
-        batch.debits = new IInferenceSettlement.Debit[](1);
-        batch.debits[0] = IInferenceSettlement.Debit(alice, amount);
+    function debitedOf(address account) private view returns (uint256 debited) {
+        (, debited,) = settlement.accountOf(account);
     }
 
-    /// @dev Debits all that remains for the day, and checks that one nano-dollar more reverts.
-    function debitAllLeft(uint256 day) private returns (uint256 left) {
-        left = settlement.ceilingNanoUsd() - settlement.paidNanoUsd(day);
-        IInferenceSettlement.Batch memory batch = debitOf(day, (left + 1).toUint96());
-        vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.CeilingReached.selector, day, left + 1, left));
+    function debitOf(address account, uint256 amount) private view returns (bytes memory) {
+        return Chunks.debit(account, debitedOf(account), amount);
+    }
+
+    function settle(uint256 day, bytes memory data) private {
         vm.prank(settler);
-        settlement.settle(batch);
-        batch = debitOf(day, left.toUint96());
+        settlement.settle(uint32(day), data);
+    }
+
+    /// @dev Asks for more than remains of the day, and checks that a second chunk reverts. Returns what was debited.
+    function debitAllLeft(uint256 day) private returns (uint256 paid) {
+        uint256 before = settlement.paidNanoUsd(day);
+        if (before < settlement.ceilingNanoUsd()) settle(day, debitOf(alice, 1_000e9));
+        paid = settlement.paidNanoUsd(day) - before;
+        bytes memory data = debitOf(alice, 1);
+        vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.CeilingReached.selector, day));
         vm.prank(settler);
-        settlement.settle(batch);
+        settlement.settle(uint32(day), data);
     }
 
     function assertBooks() private view {
@@ -386,11 +410,11 @@ contract Reentrant {
     }
 
     function flush() external {
-        OUTBOX.flush{value: address(this).balance}();
+        OUTBOX.flush{value: address(this).balance}(type(uint256).max);
     }
 
     receive() external payable {
-        try OUTBOX.flush() {}
+        try OUTBOX.flush(type(uint256).max) {}
         catch (bytes memory reason) {
             refusal = reason;
         }

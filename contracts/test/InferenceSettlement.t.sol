@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
 import {IERC20Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {stdError} from "forge-std/StdError.sol";
 
 import {InferenceSettlement} from "../src/InferenceSettlement.sol";
 import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
@@ -20,7 +21,8 @@ interface ITimelock {
 }
 
 contract InferenceSettlementTest is BaseTest {
-    uint256 internal constant MAX = type(uint96).max / 1000;
+    /// @dev The most that an account can activate, in token units.
+    uint256 internal constant MAX = type(uint80).max / 1000;
 
     function testConstructor_wiresAndStartsAtFiftyDollars() public view {
         assertEq(address(settlement.TOKEN()), address(token));
@@ -31,6 +33,7 @@ contract InferenceSettlementTest is BaseTest {
         assertEq(settlement.ceilingNanoUsd(), 50 * 1e9);
         assertEq(settlement.activationCount(), 0);
         assertEq(settlement.totalActivated(), 0);
+        assertEq(settlement.receiptKey(), RECEIPT_KEY);
     }
 
     function testConstructor_announcesItsRoles() public {
@@ -40,6 +43,10 @@ contract InferenceSettlementTest is BaseTest {
         emit IInferenceSettlement.GuardianChanged(address(0), guardian);
         vm.expectEmit();
         emit IInferenceSettlement.SettlerChanged(address(0), settler);
+        vm.expectEmit();
+        emit IInferenceSettlement.ProviderChanged(address(0), provider);
+        vm.expectEmit();
+        emit IInferenceSettlement.ReceiptKeyChanged(0, RECEIPT_KEY);
         new InferenceSettlement(settlementWiring());
     }
 
@@ -57,6 +64,9 @@ contract InferenceSettlementTest is BaseTest {
         assertEq(token.totalSupply(), held - amount);
         assertEq(minter.backing(), held);
         assertEq(settlement.creditNanoUsd(alice), amount * 1000);
+        (uint256 activated, uint256 debited, uint256 served) = settlement.accountOf(alice);
+        assertEq(activated, amount * 1000);
+        assertEq(debited + served, 0);
         assertEq(settlement.totalCreditNanoUsd(), amount * 1000);
         assertEq(settlement.totalActivated(), amount);
         assertEq(settlement.activationCount(), 1);
@@ -130,12 +140,18 @@ contract InferenceSettlementTest is BaseTest {
         settlement.activateMinted(1, caller, caller);
     }
 
-    /// @dev An amount that overflows the storage width reverts.
+    /// @dev An account's total never overflows into the total beside it.
     function testFuzzActivateMinted_overflow(uint256 amount) public {
-        amount = bound(amount, uint256(type(uint192).max) + 1, type(uint256).max);
-        vm.expectRevert(abi.encodeWithSelector(SafeCast.SafeCastOverflowedUintDowncast.selector, 192, amount));
-        vm.prank(address(minter));
+        amount = bound(amount, MAX + 1, type(uint256).max / 1000);
+        vm.startPrank(address(minter));
+        vm.expectRevert(abi.encodeWithSelector(SafeCast.SafeCastOverflowedUintDowncast.selector, 80, amount * 1000));
         settlement.activateMinted(amount, alice, alice);
+        settlement.activateMinted(MAX, alice, alice);
+        vm.expectRevert(stdError.arithmeticError);
+        settlement.activateMinted(1, alice, alice);
+        (uint256 activated, uint256 debited, uint256 served) = settlement.accountOf(alice);
+        assertEq(activated, MAX * 1000);
+        assertEq(debited + served, 0);
     }
 
     /* CEILING */
@@ -263,6 +279,19 @@ contract InferenceSettlementTest is BaseTest {
         vm.prank(timelock);
         settlement.setSettler(newSettler);
         assertEq(settlement.settler(), newSettler);
+    }
+
+    function testFuzzSetReceiptKey_timelockOnly(address caller, bytes32 newKey) public {
+        vm.assume(caller != timelock);
+        vm.expectRevert(IInferenceSettlement.OnlyTimelock.selector);
+        vm.prank(caller);
+        settlement.setReceiptKey(newKey);
+
+        vm.expectEmit(address(settlement));
+        emit IInferenceSettlement.ReceiptKeyChanged(RECEIPT_KEY, newKey);
+        vm.prank(timelock);
+        settlement.setReceiptKey(newKey);
+        assertEq(settlement.receiptKey(), newKey);
     }
 
     function testFuzzSetGuardian_timelockOnly(address caller, address newGuardian) public {

@@ -47,7 +47,7 @@ contract InvariantsTest is Checks {
 
     function rarer() private view returns (bytes4[] memory selectors) {
         selectors = new bytes4[](3);
-        selectors[0] = handler.settleTooMuch.selector;
+        selectors[0] = handler.settleRefused.selector;
         selectors[1] = handler.changeCeiling.selector;
         selectors[2] = handler.tryWithoutRight.selector;
     }
@@ -74,7 +74,7 @@ contract InvariantsTest is Checks {
             console.log(flow.sentFrom, flow.sentTo, flow.deliveredFrom, flow.deliveredTo);
             console.log(flow.forgedFrom, flow.forgedTo);
         }
-        console.log("activations, batches", handler.lastId(), handler.lastBatch());
+        console.log("activations, chunks", handler.lastId(), handler.chunks());
         console.log("debited, paid out, minted back", handler.debited(), handler.paidOut(), handler.mintedBack());
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
 import {ITokenBridge} from "../src/interfaces/ITokenBridge.sol";
 import {Checks} from "./helpers/Checks.sol";
+import {Chunks} from "./helpers/Chunks.sol";
 import {Held} from "./helpers/Observer.sol";
 import {MutantBridge, MutantMinter, MutantSettlement} from "./helpers/Mutants.sol";
 
@@ -37,10 +37,13 @@ contract MutantsTest is Checks {
         handler.relay(0, 1);
         handler.activateOnBase(0, 0, 0, 40);
         handler.relay(0, 1);
-        handler.flush(0, true);
-        handler.settle(0, 7_000, 2, false);
-        handler.settleServed(1, 0, 2_000, 1, false);
-        assertEq(settlement.batchCount(), 2);
+        handler.flush(0, type(uint256).max, true);
+        handler.settle(0, 7_000, 2, 6, false);
+        handler.settleServed(1, 30_000_000, 60_000, 0, false);
+        handler.pay(1, 0);
+        handler.pay(3, 1);
+        assertEq(handler.chunks(), 2);
+        assertEq(token.balanceOf(handler.actors(1)), 5);
     }
 
     function testChecks_holdBeforeTheDefect() public view {
@@ -178,7 +181,7 @@ contract MutantsTest is Checks {
         assertTrue(one.dollar.transferFrom(address(one.outbox), address(this), 1e12));
     }
 
-    /* BATCHES */
+    /* CHUNKS */
 
     function testDefect_owedTwice() public {
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.oweTwice, (1)));
@@ -190,40 +193,79 @@ contract MutantsTest is Checks {
         assertEq(broken(), "I1a I3 I8 ");
     }
 
-    function testDefect_batchSkipped() public {
-        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.skipABatch, ()));
-        assertEq(broken(), "I9 ");
+    function testDefect_safePaidTwice() public {
+        address agent = handler.agents(0);
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.payASafeTwice, (agent, 1000)));
+        assertEq(broken(), "I3 ");
+    }
+
+    function testDefect_mintedBackTwice() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.mintBackTwice, (actor, 1)));
+        assertEq(broken(), "I1a I7 I8 ");
+    }
+
+    function testDefect_paidBackTwice() public {
+        address account = handler.actors(1);
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.payBackTwice, (account, 1000)));
+        assertEq(broken(), "I3 I7 ");
+    }
+
+    function testDefect_debitForgotten() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.forgetADebit, (actor, 1)));
+        assertEq(broken(), "I3 I9 ");
+    }
+
+    /// @dev The record that was booked is booked again, and all sums agree.
+    function testDefect_recordBookedTwice() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.forgetADebit, (actor, 7_000)));
+        handler.settle(0, 7_000, 1, 6, false);
+        assertEq(handler.chunks(), 3);
+        assertEq(broken(), "I3 I9 ");
+    }
+
+    function testDefect_servedAccountForgotten() public {
+        address account = handler.actors(1);
+        bytes memory call = abi.encodeCall(mutantSettlement.forgetWhatWasServedTo, (account, 1));
+        handler.callObserved(address(settlement), call);
+        assertEq(broken(), "I3 I7 I9 ");
     }
 
     function testDefect_settledBeyondTheCeiling() public {
         handler.mintAndActivate(0, 0, 60e6);
-        IInferenceSettlement.Debit[] memory debits = new IInferenceSettlement.Debit[](1);
-        debits[0] = IInferenceSettlement.Debit(actor, 50e9);
-        uint256 today = block.timestamp / 1 days;
+        (, uint256 debited,) = settlement.accountOf(actor);
+        uint32 today = uint32(block.timestamp / 1 days);
+        bytes memory data = Chunks.debit(actor, debited, 50e9);
         handler.callObserved(
-            address(settlement), abi.encodeCall(mutantSettlement.settleBeyondTheCeiling, (today, debits))
+            address(settlement), abi.encodeCall(mutantSettlement.settleBeyondTheCeiling, (today, data))
         );
         assertEq(broken(), "I5 ");
     }
 
     function testDefect_rootNotStored() public {
-        uint256 today = block.timestamp / 1 days;
+        uint32 today = uint32(block.timestamp / 1 days);
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.settleWithoutStoring, (today)));
         assertEq(broken(), "I9 ");
     }
 
+    function testDefect_rootOfOtherRecords() public {
+        uint32 today = uint32(block.timestamp / 1 days);
+        bytes memory call = abi.encodeCall(mutantSettlement.settleUnderAnotherRoot, (today, actor));
+        handler.callObserved(address(settlement), call);
+        assertEq(broken(), "I9 ");
+    }
+
     function testDefect_yesterdayReopened() public {
-        handler.mintAndActivate(0, 0, 100e6);
+        handler.mintAndActivate(0, 0, 200e6);
         vm.warp((block.timestamp / 1 days + 1) * 1 days);
         handler.changeCeiling(50e9, true);
-        handler.settle(0, 50e9, 1, true);
+        handler.settle(0, 50e9, 1, 6, true);
         assertEq(broken(), "");
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.reopenYesterday, ()));
-        handler.settle(0, 60e9, 1, true);
+        handler.settle(0, 60e9, 1, 6, true);
         assertEq(broken(), "I5 ");
     }
 
-    function testDefect_dayPaidWithoutABatch() public {
+    function testDefect_dayPaidWithoutAChunk() public {
         uint256 today = block.timestamp / 1 days;
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.payFromNoDay, (today, 1)));
         assertEq(broken(), "I5 ");
@@ -231,14 +273,12 @@ contract MutantsTest is Checks {
 
     function testDefect_servedBeyondCapacity() public {
         uint256 day = block.timestamp / 1 days;
-        bytes memory call = abi.encodeCall(mutantSettlement.serveBeyondCapacity, (handler.agents(0), day, 31e9));
+        bytes memory call = abi.encodeCall(mutantSettlement.forgetWhatWasServedBy, (handler.agents(0), day));
         handler.callObserved(address(settlement), call);
-        assertEq(broken(), "I6 I7 ");
-    }
-
-    function testDefect_mintedBackTwice() public {
-        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.mintBackTwice, (actor, 1)));
-        assertEq(broken(), "I1a I7 I8 ");
+        assertEq(broken(), "I5 ");
+        handler.mintAndActivate(0, 0, 60e6);
+        handler.settleServed(0, 0, 40e9, 0, false);
+        assertEq(broken(), "I5 I6 ");
     }
 
     /* HELPERS */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
+import {Chunks} from "./helpers/Chunks.sol";
 import {Packet} from "./helpers/LayerZero.sol";
 import {Chain, ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice The gas of bridging, batches and payments as whole transactions, with LayerZero's code and two verifiers,
+/// @notice The gas of bridging, chunks and payments as whole transactions, with LayerZero's code and two verifiers,
 /// when all storage they use was written before. Recorded in snapshots/.
 /// forge-config: default.isolate = true
 contract ThreeChainsGasTest is ThreeChains {
@@ -27,17 +27,17 @@ contract ThreeChainsGasTest is ThreeChains {
         registry.setAgent(agent, safe, treasury);
         uint256 today = block.timestamp / 1 days;
         pool.setCapacity(agent, today, 100e9);
-        for (uint256 i; i < 200; ++i) {
-            fund(accountOf(i), 1e6);
-            vm.prank(accountOf(i));
-            minter.mintAndActivate(1e6, accountOf(i));
+        for (uint256 i; i < 1_800; ++i) {
+            vm.prank(address(minter));
+            settlement.activateMinted(1e6, accountOf(i), accountOf(i));
         }
-        vm.prank(settler);
-        settlement.settle(batchOf(1, 1, 1));
+        settle(serve(today));
+        settle(chunk(1));
         settlement.payProvider();
         settlement.paySafe(agent);
-        vm.prank(settler);
-        settlement.settle(batchOf(2, 1, 1));
+        settlement.payBack(accountOf(0));
+        settle(serve(today));
+        settle(chunk(1));
         vm.deal(alice, 1 ether);
     }
 
@@ -50,20 +50,33 @@ contract ThreeChainsGasTest is ThreeChains {
         return address(uint160(uint256(keccak256(abi.encode("account", i)))));
     }
 
-    function batchOf(uint256 id, uint256 debits, uint256 serves)
-        internal
-        view
-        returns (IInferenceSettlement.Batch memory batch)
-    {
-        (batch.id, batch.day, batch.root) = (id, block.timestamp / 1 days, keccak256("root"));
-        batch.debits = new IInferenceSettlement.Debit[](debits);
-        for (uint256 i; i < debits; ++i) {
-            batch.debits[i] = IInferenceSettlement.Debit(accountOf(i), 12_345_678);
+    /// @dev A chunk that debits `size` accounts, each from its total.
+    function chunk(uint256 size) internal view returns (bytes memory data) {
+        bytes[] memory pieces = new bytes[](size);
+        for (uint256 i; i < size; ++i) {
+            address account = accountOf(i);
+            (, uint80 debited,) = settlement.accountOf(account);
+            bytes32 root = keccak256(abi.encode("root", account, debited));
+            pieces[i] = abi.encodePacked(account, uint64(debited), uint64(12_345_678), root, uint8(0));
         }
-        batch.serves = new IInferenceSettlement.Serve[](serves);
-        for (uint256 i; i < serves; ++i) {
-            batch.serves[i] = IInferenceSettlement.Serve(agent, accountOf(0), uint32(batch.day), 12_345_678);
-        }
+        return bytes.concat(hex"00", joined(pieces, 0, size));
+    }
+
+    /// @dev Halves are joined, so that the memory grows little faster than the data.
+    function joined(bytes[] memory pieces, uint256 from, uint256 to) private pure returns (bytes memory) {
+        if (to - from == 1) return pieces[from];
+        uint256 middle = (from + to) / 2;
+        return bytes.concat(joined(pieces, from, middle), joined(pieces, middle, to));
+    }
+
+    function serve(uint256 day) internal view returns (bytes memory) {
+        (, uint80 debited,) = settlement.accountOf(accountOf(0));
+        return Chunks.serve(agent, day, accountOf(0), debited, 12_345_678);
+    }
+
+    function settle(bytes memory data) internal {
+        vm.prank(settler);
+        settlement.settle(uint32(block.timestamp / 1 days), data);
     }
 
     function testGas_bridge() public {
@@ -102,9 +115,9 @@ contract ThreeChainsGasTest is ThreeChains {
     }
 
     function testGas_flush() public {
-        (, uint256 fee,) = two.outbox.quoteFlush();
+        (, uint256 fee,) = two.outbox.quoteFlush(type(uint256).max);
         vm.prank(alice);
-        two.outbox.flush{value: fee}();
+        two.outbox.flush{value: fee}(type(uint256).max);
         vm.snapshotGasLastCall("TokenBackingOutbox", "flush");
     }
 
@@ -114,21 +127,40 @@ contract ThreeChainsGasTest is ThreeChains {
         vm.snapshotGasLastCall("TokenMinter", "book");
     }
 
+    /// @dev A chunk of 1,800 accounts is below 128 KiB and 2^24 gas, the limits of nodes and of EIP-7825.
     function testGas_settle() public {
-        uint256[5] memory sizes = [uint256(1), 10, 50, 100, 200];
+        vm.prank(timelock);
+        settlement.raiseCeiling(1_000e9);
+        uint256[6] memory sizes = [uint256(1), 10, 50, 100, 1_000, 1_800];
+        // Once before, so that the largest chunk also starts from totals that are not zero.
+        settle(chunk(1_800));
         for (uint256 i; i < sizes.length; ++i) {
-            IInferenceSettlement.Batch memory batch = batchOf(3 + i, sizes[i], 0);
-            vm.prank(settler);
-            settlement.settle(batch);
-            vm.snapshotGasLastCall("InferenceSettlement", string.concat("settle ", vm.toString(sizes[i]), " accounts"));
+            bytes memory data = chunk(sizes[i]);
+            assertLt(data.length, 128 * 1024 - 512);
+            settle(data);
+            string memory name = string.concat("settle ", vm.toString(sizes[i]), " accounts");
+            uint256 gas = vm.snapshotGasLastCall("InferenceSettlement", name);
+            assertLt(gas, 2 ** 24);
+            if (sizes[i] == 1_000) assertLe(gas / 1_000, 7_600);
         }
     }
 
+    /// @dev Each record starts at another total than its account's.
+    function testGas_settleSkipped() public {
+        bytes memory data = chunk(100);
+        settle(data);
+        settle(data);
+        vm.snapshotGasLastCall("InferenceSettlement", "settle 100 accounts, all skipped");
+    }
+
     function testGas_settleServedByAnAgent() public {
-        IInferenceSettlement.Batch memory batch = batchOf(3, 0, 1);
-        vm.prank(settler);
-        settlement.settle(batch);
+        settle(serve(block.timestamp / 1 days));
         vm.snapshotGasLastCall("InferenceSettlement", "settle 1 account served by an agent");
+    }
+
+    function testGas_payBack() public {
+        settlement.payBack(accountOf(0));
+        vm.snapshotGasLastCall("InferenceSettlement", "payBack");
     }
 
     function testGas_payProvider() public {

@@ -9,6 +9,7 @@ import {ITokenBackingOutbox} from "../src/interfaces/ITokenBackingOutbox.sol";
 import {PathwayConfig} from "../src/libraries/PathwayConfig.sol";
 import {PlainDollar} from "./helpers/Dollars.sol";
 import {Packet} from "./helpers/LayerZero.sol";
+import {OftPool} from "./helpers/OftPool.sol";
 import {Chain, ThreeChains} from "./helpers/ThreeChains.sol";
 
 /// @notice The outbox with its adapter, a real OFT pool behind it and the inbox that receives. The stablecoin of chain
@@ -58,7 +59,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         relay(primary.lz, flushFrom(chain, bob));
         assertEq(chain.outbox.pending(), amount - batch);
         assertEq(chain.outbox.flushed(), batch);
-        assertEq(chain.outbox.lastFlushAt(), block.timestamp);
+        assertEq(chain.outbox.nextFlushAt(), block.timestamp + 1 hours);
         assertEq(usdc.balanceOf(minter.inboxOf(chain.lz.eid)), batch);
         assertEq(minter.book(chain.lz.eid), batch);
         assertLine(chain.lz.eid, batch, 0);
@@ -67,14 +68,14 @@ contract TokenBackingOutboxTest is ThreeChains {
 
     function testFlush_isAnnouncedAndRefundsTheRest() public {
         fundTokenOn(two, alice, 12_000e6);
-        (uint256 amount, uint256 fee, uint256 cost) = two.outbox.quoteFlush();
+        (uint256 amount, uint256 fee, uint256 cost) = two.outbox.quoteFlush(type(uint256).max);
         assertEq(amount, 10_000e6);
         assertEq(cost, 0);
         vm.deal(bob, 1 ether);
         vm.expectEmit(false, true, true, true, address(two.outbox));
         emit ITokenBackingOutbox.Flushed(0, bob, 10_000e6, 0, 10_000e6, 2_000e6);
         vm.prank(bob);
-        bytes32 id = two.outbox.flush{value: 1 ether}();
+        bytes32 id = two.outbox.flush{value: 1 ether}(type(uint256).max);
         assertEq(id, sentPacket().guid);
         assertEq(bob.balance, 1 ether - fee);
     }
@@ -122,7 +123,7 @@ contract TokenBackingOutboxTest is ThreeChains {
     function testFlush_withoutEnoughFee() public {
         fundTokenOn(two, alice, 10e6);
         vm.expectRevert();
-        two.outbox.flush();
+        two.outbox.flush(type(uint256).max);
         assertEq(two.outbox.pending(), 10e6);
     }
 
@@ -137,7 +138,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         fundTokenOn(chain, alice, amount);
         PlainDollar(address(chain.dollar)).mint(address(chain.outbox), 40e6 * chain.outbox.SCALE());
         assertEq(chain.outbox.costReserve(), 40e6);
-        (,, uint256 cost) = chain.outbox.quoteFlush();
+        (,, uint256 cost) = chain.outbox.quoteFlush(type(uint256).max);
         relay(primary.lz, flushFrom(chain, bob));
         assertEq(usdc.balanceOf(minter.inboxOf(chain.lz.eid)), amount);
         assertEq(chain.outbox.costReserve(), 40e6 - cost);
@@ -148,7 +149,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         two.pool.setFee(30, 0);
         fundTokenOn(two, alice, 1_000e6);
         PlainDollar(address(two.dollar)).mint(address(two.outbox), 100e6);
-        (,, uint256 cost) = two.outbox.quoteFlush();
+        (,, uint256 cost) = two.outbox.quoteFlush(type(uint256).max);
         assertGt(cost, 3e6);
         expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.CostTooHigh.selector, cost, 3e6));
         fundTokenOn(two, alice, 1e6);
@@ -158,7 +159,7 @@ contract TokenBackingOutboxTest is ThreeChains {
     function testFlush_reserveIsShort() public {
         two.pool.setFee(10, 0);
         fundTokenOn(two, alice, 1_000e6);
-        (,, uint256 cost) = two.outbox.quoteFlush();
+        (,, uint256 cost) = two.outbox.quoteFlush(type(uint256).max);
         PlainDollar(address(two.dollar)).mint(address(two.outbox), cost - 1);
         expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.CostReserveShort.selector, cost, cost - 1));
         PlainDollar(address(two.dollar)).mint(address(two.outbox), 1);
@@ -175,7 +176,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         chain.pool.setMost(most * chain.outbox.SCALE());
         fundTokenOn(chain, alice, amount);
         PlainDollar(address(chain.dollar)).mint(address(chain.outbox), 40e6 * chain.outbox.SCALE());
-        (uint256 batch,, uint256 cost) = chain.outbox.quoteFlush();
+        (uint256 batch,, uint256 cost) = chain.outbox.quoteFlush(type(uint256).max);
         assertLe(batch + cost, most);
         assertGe(batch * 10_000, (amount < most ? amount : most) * 9_970);
         relay(primary.lz, flushFrom(chain, bob));
@@ -211,6 +212,31 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(two.outbox.pending(), 5_991e6);
     }
 
+    /// @dev A bridge that refuses more than it says: the caller asks for less, and the rest follows.
+    function testFlush_bridgeWithAnUnquotedLimit() public {
+        fundTokenOn(two, alice, 6_000e6);
+        two.pool.setUnquotedMost(5_000e6);
+        expectRefusal(two, abi.encodeWithSelector(OftPool.AboveTheLimit.selector));
+        flush(two, 5_000e6);
+        assertEq(two.outbox.flushed(), 5_000e6);
+        vm.warp(two.outbox.nextFlushAt());
+        flush(two, 5_000e6);
+        assertEq(two.outbox.pending(), 0);
+    }
+
+    /// @dev At most the largest batch leaves in an hour, however it is divided, and a small batch delays no other.
+    function testFuzzFlush_waitInProportion(uint256 pending, uint256 most) public {
+        (pending, most) = (bound(pending, 10e6, 30_000e6), bound(most, 0, 20_000e6));
+        fundTokenOn(two, alice, pending);
+        uint256 possible = pending < 10_000e6 ? pending : 10_000e6;
+        uint256 batch = most < 10e6 ? 10e6 : most < possible ? most : possible;
+        flush(two, most);
+        assertEq(two.outbox.flushed(), batch);
+        uint256 wait = two.outbox.nextFlushAt() - block.timestamp;
+        assertGe(wait * possible, batch * 1 hours);
+        assertLt((wait - 1) * possible, batch * 1 hours);
+    }
+
     /// @dev The adapter reverts if the bridge takes an amount other than quoted, so no dollars stay in the adapter.
     function testFlush_bridgeThatTakesAnotherAmount() public {
         two.pool.setFee(0, 5);
@@ -223,7 +249,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         fundTokenOn(two, alice, 100e6);
         vm.etch(address(two.pool), "");
         vm.expectRevert();
-        two.outbox.flush();
+        two.outbox.flush(type(uint256).max);
         fundTokenOn(two, alice, 100e6);
         assertEq(two.outbox.pending(), 200e6);
 
@@ -264,10 +290,17 @@ contract TokenBackingOutboxTest is ThreeChains {
 
     /* HELPERS */
 
+    function flush(Chain memory chain, uint256 most) private {
+        (, uint256 fee,) = chain.outbox.quoteFlush(most);
+        vm.deal(bob, fee);
+        vm.prank(bob);
+        chain.outbox.flush{value: fee}(most);
+    }
+
     function expectRefusal(Chain memory chain, bytes memory reason) private {
         vm.deal(bob, 1 ether);
         vm.expectRevert(reason);
         vm.prank(bob);
-        chain.outbox.flush{value: 1 ether}();
+        chain.outbox.flush{value: 1 ether}(type(uint256).max);
     }
 }

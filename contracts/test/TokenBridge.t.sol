@@ -84,6 +84,20 @@ contract TokenBridgeTest is ThreeChains {
         new TokenBridge(wiring);
     }
 
+    /// @dev LayerZero reads each of these as its own default.
+    function testConstructor_incompletePathway() public {
+        for (uint256 i; i < 3; ++i) {
+            ITokenBridge.Pathway[] memory pathways = new ITokenBridge.Pathway[](1);
+            pathways[0] = pathway(one.lz, EID_0, factory);
+            if (i == 0) pathways[0].executor = address(0);
+            else if (i == 1) pathways[0].sendConfirmations = 0;
+            else pathways[0].receiveConfirmations = 0;
+            ITokenBridge.Wiring memory wiring = bridgeWiring(one, pathways);
+            vm.expectRevert(abi.encodeWithSelector(ITokenBridge.IncompletePathway.selector, EID_0));
+            new TokenBridge(wiring);
+        }
+    }
+
     /* TRANSFER */
 
     function testFuzzBridge_outAndBack(uint256 amount, uint256 back) public {
@@ -283,6 +297,64 @@ contract TokenBridgeTest is ThreeChains {
         primary.bridge.deliver(packet.guid, EID_2, message);
         vm.expectRevert(abi.encodeWithSelector(ITokenBridge.NotWaiting.selector, keccak256("other")));
         primary.bridge.deliver(keccak256("other"), EID_1, message);
+        primary.bridge.deliver(packet.guid, EID_1, message);
+    }
+
+    /// @dev Alice's activation waits for its dollars. What comes is hers: neither later activations nor transfers of her
+    /// chain take it, before or after they arrive. Other chains are not concerned.
+    function testDeliver_activationsAreNotOvertaken() public {
+        fundTokenOn(one, alice, 1_000e6);
+        fundTokenOn(one, bob, 300e6);
+        fundFloat(EID_1, 700e6);
+        fundFloat(EID_2, 5e6);
+        Packet memory hers = activateFrom(one, alice, 1_000e6);
+        relay(primary.lz, hers);
+        Packet memory his = activateFrom(one, bob, 100e6);
+        relay(primary.lz, his);
+        Packet memory transfer = bridgeFrom(one, primary, bob, 100e6);
+        relay(primary.lz, transfer);
+        assertEq(settlement.creditNanoUsd(bob), 0);
+        expectNotNext(his);
+        expectNotNext(transfer);
+        vm.expectRevert(abi.encodeWithSelector(ITokenBridge.NotCovered.selector, hers.guid));
+        primary.bridge.deliver(hers.guid, EID_1, messageOf(hers));
+        fundTokenOn(two, bob, 5e6);
+        relay(primary.lz, activateFrom(two, bob, 5e6));
+        assertEq(settlement.creditNanoUsd(bob), 5e9);
+
+        land(one);
+        expectNotNext(his);
+        primary.bridge.deliver(hers.guid, EID_1, messageOf(hers));
+        expectNotNext(transfer);
+        primary.bridge.deliver(his.guid, EID_1, messageOf(his));
+        primary.bridge.deliver(transfer.guid, EID_1, messageOf(transfer));
+        assertEq(settlement.creditNanoUsd(alice), 1_000e9);
+        assertEq(settlement.creditNanoUsd(bob), 105e9);
+        assertEq(token.balanceOf(bob), 100e6);
+        // Nothing waits any more, so a message is delivered when it arrives.
+        relay(primary.lz, activateFrom(one, bob, 100e6));
+        assertEq(settlement.creditNanoUsd(bob), 205e9);
+    }
+
+    /// @dev A message that the timelock removed holds up nothing.
+    function testDiscard_lettingTheNextOneThrough() public {
+        fundTokenOn(one, alice, 1_000e6);
+        fundFloat(EID_1, 50e6);
+        Packet memory first = activateFrom(one, alice, 900e6);
+        relay(primary.lz, first);
+        Packet memory second = activateFrom(one, alice, 40e6);
+        relay(primary.lz, second);
+        expectNotNext(second);
+        vm.prank(timelock);
+        primary.bridge.discard(first.guid);
+        primary.bridge.deliver(second.guid, EID_1, messageOf(second));
+        relay(primary.lz, activateFrom(one, alice, 10e6));
+        assertEq(settlement.creditNanoUsd(alice), 50e9);
+    }
+
+    function expectNotNext(Packet memory packet) private {
+        ITokenBridge.Message memory message = messageOf(packet);
+        vm.expectRevert(abi.encodeWithSelector(ITokenBridge.NotNext.selector, packet.guid));
         primary.bridge.deliver(packet.guid, EID_1, message);
     }
 

@@ -1,12 +1,14 @@
 import type { contractsAnswer, modelAnswer, statusAnswer } from "@inference/protocol/wire/answers";
-import type { batchesAnswer, reconciliationsAnswer } from "@inference/protocol/wire/settlement";
+import type { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import { connect } from "@inference/sdk/connection";
+import { keepingReceipts } from "@inference/sdk/receipts-kept";
 import { type RequestOptions, request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type * as z from "zod";
+import { keepReceipt } from "./verify/receipt-log.ts";
 
-/** This page's gateway, without any account. */
-export const gateway = connect({ gateway: location.origin });
+/** This page's gateway, without any account. What it charges for is kept in the browser's log. */
+export const gateway = connect({ gateway: location.origin, fetch: keepingReceipts(keepReceipt) });
 
 export function gatewayRequest<T>(path: string, options?: RequestOptions): Promise<T> {
   return request(gateway, path, options);
@@ -16,17 +18,11 @@ export type Status = z.infer<typeof statusAnswer>["data"];
 export type Model = z.infer<typeof modelAnswer>;
 export type Directory = z.infer<typeof contractsAnswer>["data"];
 export type Chain = Directory["chains"][number];
-export type Batches = z.infer<typeof batchesAnswer>;
 export type Reconciliations = z.infer<typeof reconciliationsAnswer>;
 
 export const useStatus = (): UseQueryResult<Status> => useData("/api/v1/status", 15_000);
 export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);
 export const useDirectory = (): UseQueryResult<Directory> => useData("/api/v1/contracts");
-
-export function useBatches(): UseQueryResult<Batches> {
-  const read = () => request<Batches>(gateway, "/api/v1/batches", { query: { limit: 20 } });
-  return useQuery({ queryKey: ["batches"], queryFn: read, refetchInterval: 30_000 });
-}
 
 export function useReconciliations(): UseQueryResult<Reconciliations> {
   const read = () => request<Reconciliations>(gateway, "/api/v1/reconciliations", { query: { limit: 14 } });

@@ -1,3 +1,4 @@
+import type { PostingTerms } from "@inference/ledger/commands";
 import type { Settlement } from "@inference/protocol/use-leaf";
 import type { CatalogueShape } from "./catalogue/catalogue.ts";
 import type { KnownChain } from "./chain-directory.ts";
@@ -23,10 +24,10 @@ export type GatewayConfig = {
   settlement: Settlement;
   operator: OperatorConfig;
   request: RequestLimits;
-  /** Whether a busy account admits requests from a block of the ceiling. On one machine that saves nothing. */
-  ceilingBlocks: boolean;
-  /** How many shards the ceiling has: 1 is the ceiling itself. */
-  ceilingShards: number;
+  /** Whether accounts take the ceiling in pieces. On one machine it is raised and lowered with each request. */
+  ceilingInPieces: boolean;
+  /** When an account's statement is due. */
+  posting: PostingTerms;
 };
 
 /** Limits of one request. */

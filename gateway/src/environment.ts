@@ -18,8 +18,6 @@ export type Environment = {
   dollars?: () => DollarView | null;
   /** What the settler is doing. Absent or undefined: this gateway has none, and nothing is posted. */
   settler?: () => SettlerStatus | undefined;
-  /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
-  behind?: () => string | null;
   /** The newest version of stored rows that this release reads and writes. Absent: one process has all rows. */
   rowVersion?: number;
   /** The pages for people. Absent: they were not built, and `/` answers everybody as it answers programs. */

@@ -1,6 +1,7 @@
 import { makeOpenOffers, type OpenOffers } from "./agents/open-offers.ts";
 import { type AgentOwners, makeAgentOwners } from "./auth/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./auth/credentials.ts";
+import { makeReceiptKey, type ReceiptKey } from "./auth/receipt-key.ts";
 import { makeSeenCredentials, type SeenCredentials } from "./auth/seen-credentials.ts";
 import { makePriceList, type PriceList } from "./catalogue/price-list.ts";
 import { type GatewayConfig, limits } from "./config.ts";
@@ -18,7 +19,6 @@ import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
 import { makeSlicedWork, type SlicedWork } from "./limits/sliced-work.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
-import { makePostedBatches, type PostedBatches } from "./settlement/posted-batches.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
 import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
@@ -54,7 +54,7 @@ export type Gateway = {
   catalogueReads: CatalogueReads;
   metrics: Metrics;
   books: RecentBooks;
-  batches: PostedBatches;
+  receiptKey: ReceiptKey;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
@@ -104,9 +104,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
     books: makeRecentBooks(environment),
-    batches: makePostedBatches(config.settlement, { ledger: environment.ledger, slicedWork }, (account) =>
-      credentials.ceilingOf(account, config.ceilingShards),
-    ),
+    receiptKey: makeReceiptKey(config.secret),
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
     slicedWork,

@@ -1,6 +1,7 @@
 import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import { type Address, isAddress } from "@inference/protocol/credential";
 import type { FollowedChains } from "@inference/protocol/dollars";
+import { parseUsd } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
@@ -37,6 +38,8 @@ export const whole = (most: number, least = 0) =>
     .transform(Number)
     .refine((value) => value >= least, `must be at least ${least}`)
     .refine((value) => value <= most, `must be at most ${most}`);
+/** A setting that is an amount of dollars. */
+const usd = z.string().refine((text) => parseUsd(text) !== undefined, "must be an amount in dollars, such as 0.01");
 const chainIdList = z
   .string()
   .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids, separated by commas")
@@ -159,9 +162,14 @@ export const gatewaySettings = z.object({
     .transform((text) => text as `0x${string}`)
     .optional()
     .describe("Private key of the settlement contract's settler, which pays the gas. Without it nothing is posted."),
-  SETTLER_INTERVAL_MS: whole(999_999_999)
-    .default(600_000)
-    .describe("How long uses wait for others before they are posted together. A full batch is posted at once."),
+  POST_USD: usd.default("1").describe("Amount in dollars from which an account's uses are posted on chain at once."),
+  POST_MIN_USD: usd
+    .default("0.01")
+    .describe("Amount in dollars from which they are posted after POST_INTERVAL_MS. Less waits for 30 days."),
+  POST_INTERVAL_MS: whole(999_999_999)
+    .default(86_400_000)
+    .describe("Age of the oldest use at which an account's uses are posted."),
+  SETTLER_WINDOW: whole(64, 1).default(16).describe("Maximum transactions of the settler that are not final."),
   METRICS_TOKEN: z
     .string()
     .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")
@@ -365,8 +373,12 @@ export function configOf(
       streamIdleMs: settings.STREAM_IDLE_MS,
       stalledReaderMs: settings.STALLED_READER_MS,
     },
-    ceilingBlocks: false,
-    ceilingShards: 1,
+    ceilingInPieces: false,
+    posting: {
+      postNanoUsd: parseUsd(settings.POST_USD) ?? 0,
+      leastNanoUsd: parseUsd(settings.POST_MIN_USD) ?? 0,
+      intervalMs: settings.POST_INTERVAL_MS,
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Command, Commands } from "@inference/ledger/commands";
-import { accountPartition, type Partition } from "@inference/ledger/partition";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import { accountPartition, chainPartition, type Partition } from "@inference/ledger/partition";
+import { createKey } from "@inference/ledger/testing/example";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Credentials } from "../src/auth/credentials.ts";
@@ -21,11 +21,33 @@ export async function fund(
   { balanceNanoUsd, ...terms }: FundTerms,
 ): Promise<TestAccount> {
   const { command, ...account } = makeKey(credentials, address, terms);
-  const partition = accountPartition(address);
-  await put(partition, { ...credit(`test:${account.keyId}`, balanceNanoUsd), at: command.at });
-  await put(partition, command);
+  await activate(put, address, balanceNanoUsd);
+  await put(accountPartition(address), command);
   return account;
 }
+
+/** The primary chain of gateways under test. */
+export const CHAIN_ID = 31_337;
+
+/**
+ * Tells the chain's partition, which no chain is read into, that an account has activated so much in all. The activation
+ * is one that is not final: any amount will do, and it follows no other, so accounts are credited side by side.
+ */
+export async function activate(put: Put, account: Address, accountActivatedNanoUsd: NanoUsd): Promise<void> {
+  await openChain(put);
+  const totals = { amountToken: "0", totalActivated: "0", accountActivatedNanoUsd };
+  const activation = { id: 1, account, ...totals, block: 0, transaction: "0x" };
+  await put(chainPartition(CHAIN_ID), { type: "creditEarly", at: READ_AT, activations: [activation] });
+}
+
+/** Has the chain's partition answer accounts from now on. A host that starts has it wait for the chain. */
+export async function openChain(put: Put): Promise<void> {
+  await put(chainPartition(CHAIN_ID), { type: "reread", at: READ_AT, readyFrom: 0 });
+  await put(chainPartition(CHAIN_ID), { type: "waitFor", readyFrom: 0 });
+}
+
+/** The number of the one reading, so that each but the first changes nothing. */
+const READ_AT = 1;
 
 /** A new key of an account, and the command that makes it known. */
 export function makeKey(

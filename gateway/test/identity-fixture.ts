@@ -68,8 +68,8 @@ const config: GatewayConfig = {
   drainMs: 0,
   heldBodyBytes: 64 * 1024 * 1024,
   heldAnswerBytes: 64 * 1024 * 1024,
-  ceilingBlocks: false,
-  ceilingShards: 1,
+  ceilingInPieces: false,
+  posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
   chains: [
     {
       ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 },

@@ -137,7 +137,7 @@ async function follow(database = openDatabase(":memory:"), from?: number, key?: 
   const transfers = events.track(
     { address: token, abi: erc20Abi, eventName: "Transfer" },
     {
-      key: ({ value }) => key?.() ?? String(value),
+      keys: ({ value }) => [key?.() ?? String(value)],
       value: ({ value }) => String(value),
       merge: (before, value) => String(BigInt(before) + BigInt(value)),
     },

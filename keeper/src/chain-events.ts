@@ -22,11 +22,11 @@ export type ChainEvents = {
   poll(): Promise<void>;
 };
 
-/** The item that an event opens or changes. */
+/** The items that an event opens or changes. */
 export type Item<Args, V> = {
-  key(args: Args): string;
-  /** The value to store. */
-  value(args: Args, block: number): V;
+  keys(args: Args): Iterable<string>;
+  /** The value to store under a key. */
+  value(args: Args, block: number, key: string): V;
   /** Merges two events with one key. The default is the later one. */
   merge?(before: V, value: V): V;
 };
@@ -129,11 +129,13 @@ export function createChainEvents(options: ChainEventsOptions): ChainEvents {
         ...source,
         decode(log) {
           const args = source.decode(log);
-          const key = item.key(args);
+          const keys = [...item.keys(args)];
           return ({ get, put }, block) => {
-            const before = get(kind, key) as V | undefined;
-            const value = item.value(args, block);
-            put(kind, key, before === undefined ? value : (item.merge?.(before, value) ?? value));
+            for (const key of keys) {
+              const before = get(kind, key) as V | undefined;
+              const value = item.value(args, block, key);
+              put(kind, key, before === undefined ? value : (item.merge?.(before, value) ?? value));
+            }
           };
         },
       });

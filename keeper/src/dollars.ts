@@ -2,6 +2,7 @@ import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-out
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { erc20Abi } from "viem";
 import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
+import { revertOf } from "./revert.ts";
 import type { Delay, Found, TaskFinder } from "./task.ts";
 
 /** How long a flush may be due, and dollars may be in flight, before it is late, in seconds. */
@@ -9,6 +10,11 @@ const FLUSH_LATE = 2n * 3_600n;
 const IN_FLIGHT_LATE = 24n * 3_600n;
 /** How long an amount below `minPayment` waits until it is booked. Anyone can send dust repeatedly. */
 const DUST_WAITS = 24n * 3_600n;
+
+/** The outbox's own reasons to refuse a flush, which a smaller batch does not mend. */
+const OWN_REASONS = ["TooSoon", "BatchTooSmall", "CostTooHigh", "CostReserveShort"];
+/** The batch below which no smaller one is tried, in token units: ten dollars, the outbox's smallest at any age. */
+const SMALLEST_TRY = 10_000_000n;
 
 type Route = { primary: KeeperChain; secondary: KeeperChain };
 
@@ -18,22 +24,40 @@ export function findFlush(secondary: KeeperChain): TaskFinder {
   const { name } = secondary.settings;
 
   async function delays(pending: bigint): Promise<Delay[]> {
-    const read = (functionName: "pendingSince" | "lastFlushAt" | "MIN_BATCH" | "MIN_INTERVAL" | "MAX_AGE") =>
+    const read = (functionName: "pendingSince" | "nextFlushAt" | "MIN_BATCH" | "MAX_AGE") =>
       secondary.reader.readContract({ ...outbox, functionName });
-    const [since, last, minBatch] = [await read("pendingSince"), await read("lastFlushAt"), await read("MIN_BATCH")];
+    const [since, openAt, minBatch] = [await read("pendingSince"), await read("nextFlushAt"), await read("MIN_BATCH")];
     const ripeAt = since + (pending >= minBatch ? 0n : await read("MAX_AGE"));
-    const openAt = last + (await read("MIN_INTERVAL"));
     const ageSeconds = (await timeOn(secondary)) - (ripeAt > openAt ? ripeAt : openAt);
     return ageSeconds > FLUSH_LATE ? [{ what: "flush", chain: name, ageSeconds }] : [];
   }
-  async function valueWei(): Promise<bigint> {
-    const [, nativeFee] = await secondary.reader.readContract({ ...outbox, functionName: "quoteFlush" });
+  async function feeOf(most: bigint): Promise<bigint> {
+    const [, nativeFee] = await secondary.reader.readContract({ ...outbox, functionName: "quoteFlush", args: [most] });
     return nativeFee;
+  }
+  /** The largest batch that the bridge takes. Some bridges refuse a large one and do not say so in their quote. */
+  async function acceptedOf(pending: bigint): Promise<bigint> {
+    let most = pending;
+    while (most > SMALLEST_TRY && (await isRefusedByTheBridge(most))) most /= 2n;
+    return most;
+  }
+  async function isRefusedByTheBridge(most: bigint): Promise<boolean> {
+    try {
+      const value = await feeOf(most);
+      const call = { ...outbox, functionName: "flush", args: [most] } as const;
+      await secondary.reader.simulateContract({ ...call, value, account: secondary.writer.account });
+      return false;
+    } catch (error) {
+      const reason = revertOf(error);
+      return reason !== undefined && !OWN_REASONS.includes(reason);
+    }
   }
   async function find(): Promise<Found> {
     const pending = await secondary.reader.readContract({ ...outbox, functionName: "pending" });
     if (pending === 0n) return { tasks: [], delays: [] };
-    const call = { ...outbox, functionName: "flush", args: [] };
+    const most = await acceptedOf(pending);
+    const call = { ...outbox, functionName: "flush", args: [most] };
+    const valueWei = (): Promise<bigint> => feeOf(most);
     const task = { name: "flush", chain: secondary, call, valueWei, notDue: ["TooSoon", "BatchTooSmall"] };
     return { tasks: [task], delays: await delays(pending) };
   }
@@ -67,7 +91,7 @@ export function findTransits(primary: KeeperChain, secondaries: readonly KeeperC
   const bookings = primary.events.track(
     { ...minterOn(primary), eventName: "Booked" },
     {
-      key: ({ eid }) => String(eid),
+      keys: ({ eid }) => [String(eid)],
       value: ({ amount }) => ({ totalToken: String(amount) }),
       merge: (before, { totalToken }) => ({ totalToken: String(BigInt(before.totalToken) + BigInt(totalToken)) }),
     },
@@ -77,7 +101,7 @@ export function findTransits(primary: KeeperChain, secondaries: readonly KeeperC
     const flushes = secondary.events.track(
       { ...outboxOn(secondary), eventName: "Flushed" },
       {
-        key: ({ id }) => id,
+        keys: ({ id }) => [id],
         value: ({ flushedAfter }, block) => ({ flushedAfterToken: String(flushedAfter), block }),
       },
     );

@@ -14,7 +14,7 @@ export function findConversions(chain: KeeperChain, minPayment: bigint): TaskFin
   const taken = chain.events.track(
     { ...converter, eventName: "FeeTaken" },
     {
-      key: ({ agent, feeToken }) => `${agent}:${feeToken}`,
+      keys: ({ agent, feeToken }) => [`${agent}:${feeToken}`],
       value: ({ agent, feeToken }) => ({ agent, feeToken }),
     },
   );
@@ -47,7 +47,7 @@ export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFin
   const registry = { address: contractOn(primary, "agentRegistry"), abi: agentRegistryAbi } as const;
   const created = primary.events.track(
     { ...registry, eventName: "AgentCreated" },
-    { key: ({ treasury }) => treasury, value: ({ treasury }) => treasury },
+    { keys: ({ treasury }) => [treasury], value: ({ treasury }) => treasury },
   );
 
   async function find(): Promise<Found> {

@@ -12,8 +12,9 @@ import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { encodeChunk, type ServedPart } from "@inference/protocol/chunk";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Address, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
+import { type Address, bytesToHex, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
 import { type Keeper, startKeeper } from "./keeper.ts";
 import type { Log } from "./log.ts";
 import type { KeeperSettings } from "./settings.ts";
@@ -30,7 +31,7 @@ import {
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
-/** Of a batch whose uses nobody asks for. */
+/** Of a statement whose uses nobody asks for. */
 const ROOT = pad("0x1");
 let chains: ThreeChains;
 const running = new Set<Keeper>();
@@ -143,13 +144,13 @@ test("what a transaction can take counts before it is sent, and what it took whe
 test("what the settlement owes the provider is paid, unless it is less than is worth a payment", async () => {
   const site = chains.sites.primary;
   await mintAndActivate(site, 10n * DOLLAR);
-  await settle(site, { id: 1n, amountNanoUsd: 999_999_999n });
+  await settle(site, { amountNanoUsd: 999_999_999n });
   start();
   await rounds();
   const balance = () => balanceOf(site, site.stablecoin, site.protocolSafe);
   const before = await balance();
   equal(told("done").filter(({ task }) => task === "payProvider").length, 0);
-  await settle(site, { id: 2n, amountNanoUsd: 2_000_000_001n });
+  await settle(site, { amountNanoUsd: 2_000_000_001n });
   await eventually(async () => (await balance()) === before + 3n * DOLLAR);
 });
 
@@ -198,7 +199,8 @@ test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 1
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
   const stakedBefore = await staked();
   start();
-  await eventually(async () => (await staked()) > stakedBefore);
+  await eventually(async () => (await staked()) > stakedBefore, 20_000);
+  await eventually(() => told("done").some(({ task }) => task === "payBack"));
 
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const owedTo = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent] } as const;
@@ -212,9 +214,10 @@ test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 1
   const paidTreasury = spent + (await balanceOf(site, site.stablecoin, treasury));
   equal(spent, 6_172_839n, "the treasury spends all of it");
   deepEqual([paidSafe * 1_000n + owedSafe, owedSafe], [4_938_271_560n, 560n]);
-  deepEqual([paidTreasury * 1_000n + owedTreasury, owedTreasury], [6_172_839_451n, 451n]);
+  deepEqual([paidTreasury * 1_000n + owedTreasury, owedTreasury], [6_172_839_450n, 450n]);
   deepEqual([((await tokens()) - tokensBefore) * 1_000n + back, back], [1_234_567_890n, 890n]);
-  equal((paidSafe + paidTreasury + (await tokens()) - tokensBefore) * 1_000n + owedSafe + owedTreasury + back, served);
+  const shares = (paidSafe + paidTreasury + (await tokens()) - tokensBefore) * 1_000n + owedSafe + owedTreasury + back;
+  equal(shares, served - 1n, "each share is rounded down");
   equal(await creditOf(site, alice.address), creditBefore + SERVED_CREDIT - served);
   // About 300 dollars each, and a fee of 0.3 %.
   const bought = (await staked()) - stakedBefore;
@@ -355,12 +358,9 @@ function told(event: string) {
   return events.filter((each) => each.event === event);
 }
 
-/** Three whole rounds: what has not happened then would not happen. The first may have begun before. */
+/** Long enough for several rounds: what has not happened then would not happen. */
 async function rounds(): Promise<void> {
-  for (const keeper of running) {
-    const last = keeper.rounds + 4;
-    await eventually(() => keeper.rounds >= last);
-  }
+  await new Promise((resolve) => setTimeout(resolve, 600));
 }
 
 /** What the keeper's last transaction took of its coins, a fee of the bridge included. */
@@ -419,13 +419,25 @@ async function approve(site: ChainSite, token: Address, spender: Address, amount
   await site.sent(await site.client.writeContract(call));
 }
 
-async function settle(site: ChainSite, { id, amountNanoUsd }: { id: bigint; amountNanoUsd: bigint }): Promise<void> {
-  const { timestamp } = await site.client.getBlock();
-  const debits = [{ account: alice.address, amountNanoUsd }];
-  const batch = { id, day: timestamp / BigInt(DAY_SECONDS), root: ROOT, debits, serves: [] };
+/** Debits an account from its total; `served` are the parts of agents, and their sum is debited. */
+async function settle(site: ChainSite, debit: { amountNanoUsd: bigint; parts?: ServedPart[] }): Promise<void> {
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  const call = { ...settlement, account: settler, functionName: "settle", args: [batch] } as const;
-  await site.sent(await site.client.writeContract(call));
+  const account = alice.address;
+  const totals = { ...settlement, functionName: "accountOf", args: [account] } as const;
+  const [, debitedNanoUsd] = await site.client.readContract(totals);
+  const data = encodeChunk([
+    {
+      ...{ account, root: ROOT, parts: debit.parts ?? [] },
+      beforeNanoUsd: Number(debitedNanoUsd),
+      amountNanoUsd: Number(debit.amountNanoUsd),
+    },
+  ]);
+  const args = [await dayOf(site), bytesToHex(data)] as const;
+  await site.sent(await site.client.writeContract({ ...settlement, account: settler, functionName: "settle", args }));
+}
+
+async function dayOf(site: ChainSite): Promise<number> {
+  return Math.floor(Number((await site.client.getBlock()).timestamp) / DAY_SECONDS);
 }
 
 /** What the account of a served use gets for it. In nano-USD. */
@@ -450,13 +462,9 @@ async function serveBy(
   }
   await passTime(site, DAY_SECONDS);
   await mintAndActivate(site, SERVED_CREDIT / 1_000n);
-  const { timestamp } = await site.client.getBlock();
-  const day = timestamp / BigInt(DAY_SECONDS);
-  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  const id = (await site.client.readContract({ ...settlement, functionName: "batchCount" })) + 1n;
-  const serves = agents.map((agent) => ({ agent, account: alice.address, day: Number(day), amountNanoUsd }));
-  const args = [{ id, day, root: ROOT, debits: [], serves }] as const;
-  await site.sent(await site.client.writeContract({ ...settlement, account: settler, functionName: "settle", args }));
+  const day = await dayOf(site);
+  const parts = agents.map((agent) => ({ agent, day, amountNanoUsd: Number(amountNanoUsd) }));
+  await settle(site, { amountNanoUsd: amountNanoUsd * BigInt(agents.length), parts });
 }
 
 async function createAgent(site: ChainSite): Promise<{ agent: Address; treasury: Address; safe: Address }> {

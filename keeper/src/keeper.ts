@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BaseError, ContractFunctionRevertedError, type Hex } from "viem";
+import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Budget, createBudget } from "./budget.ts";
 import { openDatabase } from "./database.ts";
@@ -9,6 +9,7 @@ import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chai
 import { type Log, reasonOf } from "./log.ts";
 import { findPayments } from "./payments.ts";
 import { receiptOf } from "./receipt.ts";
+import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";
@@ -107,7 +108,7 @@ async function perform(task: Task, { budget, alert, log }: { budget: Budget; ale
       alert("budget exhausted", { ...fields, leftWei: String(spent.leftWei), mostWei: String(spent.mostWei) });
     } else log("info", spent.outcome, { ...fields, hash: spent.hash });
   } catch (error) {
-    if (!notDue.includes(revertOf(error))) alert("failed", { ...fields, reason: reasonOf(error) });
+    if (!notDue.includes(revertOf(error) ?? "")) alert("failed", { ...fields, reason: reasonOf(error) });
   }
 }
 
@@ -130,14 +131,6 @@ async function send(chain: KeeperChain, call: Task["call"], value: bigint, budge
   // A reverted call returns its value.
   spend(gasUsed * effectiveGasPrice + (status === "success" ? value : 0n));
   return { outcome: status === "success" ? "done" : "reverted", hash };
-}
-
-/** The name of the contract's error, or the text of a plain `revert`. */
-function revertOf(error: unknown): string {
-  if (!(error instanceof BaseError)) return "";
-  const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  if (!(reverted instanceof ContractFunctionRevertedError)) return "";
-  return reverted.data?.errorName === "Error" ? (reverted.reason ?? "") : (reverted.data?.errorName ?? "");
 }
 
 /** Repeats the same alert at most every {@link REPEAT_MS}. */

@@ -12,7 +12,7 @@ export function findDeliveries(chain: KeeperChain): TaskFinder {
   const arrivals = chain.events.track(
     { ...bridge, eventName: "Waiting" },
     {
-      key: ({ guid }) => guid,
+      keys: ({ guid }) => [guid],
       value: ({ guid, srcEid, message }, block) => {
         return { guid, srcEid, message: { ...message, amount: String(message.amount) }, block };
       },
@@ -29,7 +29,7 @@ export function findDeliveries(chain: KeeperChain): TaskFinder {
     for (const { guid, srcEid, message, block } of open.filter(isWaiting)) {
       const args = [guid, srcEid, { ...message, amount: BigInt(message.amount) }];
       const call = { ...bridge, functionName: "deliver", args };
-      found.tasks.push({ name: "deliver", chain, call, notDue: ["NotCovered", "NotWaiting", "Paused"] });
+      found.tasks.push({ name: "deliver", chain, call, notDue: ["NotCovered", "NotNext", "NotWaiting", "Paused"] });
       const ageSeconds = (await timeOn(chain)) - (await timeOfBlock(chain, block));
       if (ageSeconds > WAITING_LATE) found.delays.push({ what: "waiting", chain: chain.settings.name, ageSeconds });
     }

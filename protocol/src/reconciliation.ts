@@ -1,22 +1,14 @@
 import type { NanoUsd } from "./money.ts";
 
-/** What became of the charges for a UTC day's prepaid requests. All amounts but the last ones should agree. */
+/** What the chain debited from a day's ceiling, and for what: `uses = statements = debited - foreign`. */
 export type Reconciliation = {
-  /** What accounts were charged. Null: the host does not add it up. */
-  accountsNanoUsd: NanoUsd | null;
-  journalNanoUsd: NanoUsd;
-  /** Of settled batches with these uses; what the chain debited for them, and what of it on a later day. */
-  batchesNanoUsd: NanoUsd;
+  /** The charges in the leaves of the day's statements. Null: the host does not add it up. */
+  usesNanoUsd: NanoUsd | null;
+  /** The day's records that pay statements of this ledger. */
+  statementsNanoUsd: NanoUsd;
+  /** What the contract says was debited on the day. */
   debitedNanoUsd: NanoUsd;
-  carriedNanoUsd: NanoUsd;
-  /** Not final yet: in a batch, and in none. */
-  onTheirWayNanoUsd: NanoUsd;
-  waitingNanoUsd: NanoUsd;
-  /** Refused by the contract, or given up by a rebuild. */
-  setAsideNanoUsd: NanoUsd;
-  /** Paid from the day's ceiling by batches that are not ours. Absent from older records. */
-  foreignNanoUsd?: NanoUsd;
-  uses: number;
-  /** Of them, those that cost nothing and are in no batch. */
-  freeUses: number;
+  /** The day's records that pay no statement of this ledger: somebody else posted them, or a restore lost them. */
+  foreignNanoUsd: NanoUsd;
+  chunks: number;
 };

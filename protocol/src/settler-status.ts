@@ -1,8 +1,9 @@
 import type { Address } from "./credential.ts";
+import type { NanoUsd } from "./money.ts";
 
 /** What the settler of a gateway is doing. */
 export type SettlerStatus = {
-  /** `idle`: no uses are due. `posting`: a batch is on its way. `halted`: it is stopped until it is restarted. */
+  /** `idle`: nothing is due. `posting`: chunks are on their way. `halted`: it is stopped until it is restarted. */
   state: "starting" | "idle" | "posting" | "waiting" | "halted";
   /** Why it waits or has halted. */
   reason?: string;
@@ -13,4 +14,8 @@ export type SettlerStatus = {
   balanceWei: bigint | null;
   /** The number of its next transaction. */
   nonce: number | null;
+  /** Transactions that are not final. */
+  inFlight: number;
+  /** Statements that are not final, as of the last poll: how many, their sum, and the oldest admission of a use. */
+  waiting: { accounts: number; amountNanoUsd: NanoUsd; oldestAt: number | null };
 };

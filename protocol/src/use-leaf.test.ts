@@ -1,71 +1,94 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SimpleMerkleTree, StandardMerkleTree } from "@openzeppelin/merkle-tree";
-import type { Hex } from "viem";
-import { LEAF_TYPES, leafOf, leafValues, type SettledUse, type Settlement, verifyUse } from "./use-leaf.ts";
+import { StandardMerkleTree } from "@openzeppelin/merkle-tree";
+import fc from "fast-check";
+import { bytesToHex, type Hex, stringToHex, zeroAddress, zeroHash } from "viem";
+import { makeKeccak } from "./keccak-wasm.ts";
+import { chargedOf, makeLeafOf, type SettledUse, type Settlement } from "./use-leaf.ts";
 
-const settlement: Settlement = { chainId: 31337, address: "0x00000000000000000000000000000000000005e7" };
+const keccak = await makeKeccak();
+const settlement: Settlement = { chainId: 31_337, address: "0x00000000000000000000000000000000000005e7" };
+const ACCOUNT = "0x000000000000000000000000000000000000Acc0";
+const AGENT = { token: "0x00000000000000000000000000000000000a9e07", offerHash: `0x${"5".repeat(64)}` } as const;
+const TYPES = ["uint256", "address", "address", "bytes32", "uint256", "uint256", "uint256", "uint256", "address"];
 
-test("OpenZeppelin's trees have these leaves, and their proofs verify, for batches of any size", () => {
-  for (const size of [1, 2, 3, 5, 33]) {
-    const uses = Array.from({ length: size }, (_, index) => useOf(index));
-    const standard = StandardMerkleTree.of(
-      uses.map((use) => [...leafValues(settlement, use)]),
-      [...LEAF_TYPES],
-    );
-    const simple = SimpleMerkleTree.of(uses.map((use) => leafOf(settlement, use)));
-    assert.equal(simple.root, standard.root);
-    for (const [index, use] of uses.entries()) {
-      const proof = standard.getProof(index) as Hex[];
-      assert.deepEqual(simple.getProof(leafOf(settlement, use)), proof);
-      assert.ok(verifyUse(standard.root as Hex, settlement, use, proof));
-    }
-  }
+const nanoUsd = fc.integer({ min: 0, max: 9_000_000_000_000_000 });
+const uses = fc
+  .record({
+    costNanoUsd: nanoUsd,
+    dayServed: fc.integer({ min: 0, max: 65_535 }),
+    agent: fc.option(fc.constant(AGENT), { nil: undefined }),
+    snapshot: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => bytesToHex(bytes).slice(2)),
+  })
+  .chain((use) =>
+    nanoUsd.map((rest): SettledUse => {
+      const endsAtNanoUsd = Math.min(use.costNanoUsd + rest, 9_000_000_000_000_000);
+      return { ...use, endsAtNanoUsd, receipt: `req_${"0".repeat(26)}` };
+    }),
+  );
+
+test("a leaf is OpenZeppelin's of the same values, for any use and statement", () => {
+  const leafOf = makeLeafOf(settlement, ACCOUNT, keccak);
+  fc.assert(
+    fc.property(uses, nanoUsd, (use, from) => {
+      const before = Math.min(from, use.endsAtNanoUsd);
+      const values = [
+        ...[31_337, settlement.address, ACCOUNT, stringToHex(use.receipt, { size: 32 })],
+        ...[use.endsAtNanoUsd, use.costNanoUsd, Math.min(use.costNanoUsd, use.endsAtNanoUsd - before), use.dayServed],
+        ...[use.agent?.token ?? zeroAddress, use.agent?.offerHash ?? zeroHash, `0x${use.snapshot.padEnd(64, "0")}`],
+      ].map((value) => (typeof value === "number" ? BigInt(value) : value));
+      const theirs = StandardMerkleTree.of([values], [...TYPES, "bytes32", "bytes32"]).leafHash(values);
+      assert.equal(bytesToHex(leafOf(use, before)), theirs);
+    }),
+  );
 });
 
-test("a proof is for one use, contract, chain and root, and for nothing else", () => {
-  const uses = Array.from({ length: 7 }, (_, index) => useOf(index));
-  const leaves = uses.map((use) => leafOf(settlement, use));
-  const tree = SimpleMerkleTree.of(leaves);
-  const [use, other] = uses as [SettledUse, SettledUse];
-  const root = tree.root as Hex;
-  const proof = tree.getProof(leaves[0] ?? "") as Hex[];
-  const agent = { token: useOf(1).account, offerHash: `0x${"5".repeat(64)}` } as const;
-  assert.ok(verifyUse(root, settlement, use, proof));
-  assert.ok(verifyUse(root.toUpperCase().replace("0X", "0x") as Hex, settlement, use, proof));
-  const wrong: SettledUse[] = [
-    other,
-    { ...use, batch: use.batch + 1 },
-    { ...use, account: other.account },
-    { ...use, receipt: other.receipt },
-    { ...use, costNanoUsd: use.costNanoUsd + 1 },
-    { ...use, dayServed: use.dayServed - 1 },
-    { ...use, agent },
-    { ...use, agent: { ...agent, token: "0x0000000000000000000000000000000000000000" } },
+test("every field of a leaf, its account, contract and chain change it", () => {
+  const use = useAt(1);
+  const leaf = (changed: Partial<SettledUse>, at: Settlement = settlement, account: Hex = ACCOUNT) =>
+    bytesToHex(makeLeafOf(at, account, keccak)({ ...use, ...changed }, 0));
+  const leaves = [
+    leaf({}),
+    leaf({ receipt: useAt(2).receipt }),
+    leaf({ endsAtNanoUsd: use.endsAtNanoUsd + 1 }),
+    leaf({ costNanoUsd: use.costNanoUsd - 1 }),
+    leaf({ dayServed: use.dayServed - 1 }),
+    leaf({ agent: AGENT }),
+    leaf({ agent: { ...AGENT, offerHash: `0x${"6".repeat(64)}` } }),
+    leaf({ agent: { ...AGENT, token: zeroAddress } }),
+    leaf({ snapshot: "f".repeat(32) }),
+    leaf({}, { ...settlement, chainId: 1 }),
+    leaf({}, { ...settlement, address: zeroAddress }),
+    leaf({}, settlement, zeroAddress),
+    bytesToHex(makeLeafOf(settlement, ACCOUNT, keccak)(use, use.endsAtNanoUsd - 1)),
   ];
-  for (const each of wrong) assert.equal(verifyUse(root, settlement, each, proof), false);
-  assert.equal(verifyUse(root, { ...settlement, chainId: 1 }, use, proof), false);
-  assert.equal(verifyUse(root, { ...settlement, address: use.account }, use, proof), false);
-  assert.equal(verifyUse(leaves[1] ?? "0x", settlement, use, proof), false);
-  assert.equal(verifyUse(root, settlement, use, proof.slice(1)), false);
-  assert.equal(verifyUse(root, settlement, use, [...proof, root]), false);
+  assert.equal(new Set(leaves).size, leaves.length);
+  assert.equal(leaf({}), leaves[0]);
 });
 
-test("what is no list of nodes proves nothing, and does not throw", () => {
-  const use = useOf(0);
-  const root = leafOf(settlement, use);
-  assert.ok(verifyUse(root, settlement, use, []));
-  for (const node of ["0x", "0x12", "text", `0x${"g".repeat(64)}`, `0x${"1".repeat(66)}`] as Hex[]) {
-    assert.equal(verifyUse(root, settlement, use, [node]), false);
-  }
+test("a statement that begins within a use charges the rest of it, and the parts come to the cost", () => {
+  const use = { endsAtNanoUsd: 100, costNanoUsd: 40 };
+  assert.deepEqual(
+    [0, 60, 61, 99, 100].map((before) => chargedOf(use, before)),
+    [40, 40, 39, 1, 0],
+  );
 });
 
-function useOf(index: number): SettledUse {
+test("what is no use of a ledger has no leaf", () => {
+  const leafOf = makeLeafOf(settlement, ACCOUNT, keccak);
+  assert.throws(() => leafOf({ ...useAt(1), endsAtNanoUsd: -1 }, 0), RangeError);
+  assert.throws(() => leafOf({ ...useAt(1), costNanoUsd: 0.5 }, 0), RangeError);
+  assert.throws(() => leafOf(useAt(1), 9_000_000), RangeError);
+  assert.throws(() => leafOf({ ...useAt(1), receipt: "r".repeat(33) }, 0), RangeError);
+  assert.throws(() => leafOf({ ...useAt(1), snapshot: "prices" }, 0));
+});
+
+function useAt(index: number): SettledUse {
   return {
-    batch: 7,
-    account: `0x${String(index + 1).padStart(40, "0")}`,
     receipt: `req_${String(index).padStart(26, "0")}`,
-    costNanoUsd: 1_000 * index,
+    endsAtNanoUsd: 1_000 * (index + 1),
+    costNanoUsd: 1_000,
     dayServed: 20_000,
+    snapshot: "a".repeat(32),
   };
 }

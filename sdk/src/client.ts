@@ -17,14 +17,14 @@ import { resume } from "./resume.ts";
 import type { SendOptions, SignedTransaction } from "./send.ts";
 import {
   type ActivityOptions,
-  batches,
   readActivity,
-  readBatch,
   readCredits,
   readReceipt,
+  readStatements,
   receipts,
+  statementUses,
 } from "./spending.ts";
-import { verify } from "./verify/verify.ts";
+import { type VerifyOptions, verify } from "./verify/verify.ts";
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -53,10 +53,10 @@ export function createClient(options: ConnectionOptions) {
     activity: (options: Parameters<typeof readActivity>[1]) => readActivity(connection, options),
     receipts: (options?: ActivityOptions) => receipts(connection, options),
     receipt: (id: string) => readReceipt(connection, id),
-    batches: () => batches(connection),
-    batch: (id: number) => readBatch(connection, id),
+    statements: () => readStatements(connection),
+    statementUses: (after?: number) => statementUses(connection, after),
     contracts: () => readDirectory(connection),
     status: () => readStatus(connection),
-    verify: () => verify(connection),
+    verify: (options?: VerifyOptions) => verify(connection, options),
   };
 }

@@ -1,16 +1,17 @@
 import type { activityAnswer, creditsAnswer, generationAnswer } from "@inference/protocol/wire/answers";
-import type { batchAnswer, batchesAnswer } from "@inference/protocol/wire/settlement";
+import type { bookedRecord, statementsAnswer, statementUsesAnswer } from "@inference/protocol/wire/settlement";
 import type * as z from "zod";
 import type { Connection } from "./connection.ts";
-import { request } from "./request.ts";
+import { ClientError } from "./errors.ts";
 import { requestAsReader } from "./session.ts";
 
 export type Credits = z.infer<typeof creditsAnswer>["data"];
 export type Receipt = z.infer<typeof generationAnswer>["data"];
-export type ListedReceipt = Omit<Receipt, "settlement">;
+export type ListedReceipt = Omit<Receipt, "settlement" | "signed_receipt">;
 export type ActivityTotal = Exclude<z.infer<typeof activityAnswer>, { next_cursor: unknown }>["data"][number];
-export type Batch = z.infer<typeof batchAnswer>["data"];
-export type ListedBatch = z.infer<typeof batchesAnswer>["data"][number];
+export type BookedRecord = z.infer<typeof bookedRecord>;
+export type Statements = z.infer<typeof statementsAnswer>["data"];
+export type StatementUse = z.infer<typeof statementUsesAnswer>["data"][number];
 
 /** The balance, and what is on its way to it. */
 export async function readCredits(connection: Connection): Promise<Credits> {
@@ -50,19 +51,33 @@ export async function* receipts(connection: Connection, options: ActivityOptions
   }
 }
 
-/** The batches in which uses are settled on chain, the newest first. */
-export async function* batches(connection: Connection): AsyncGenerator<ListedBatch> {
-  type Page = { data: ListedBatch[]; next_before: number | null };
-  for (let before: number | null | undefined; before !== null; ) {
-    const page: Page = await request<Page>(connection, "/api/v1/batches", { query: { before, limit: 100 } });
-    yield* page.data;
-    before = page.next_before;
+/** The account's final debits from 0 on, and what is not final yet. */
+export async function readStatements(connection: Connection): Promise<Statements> {
+  type Page = { data: Statements; next_after: number | null };
+  const records: BookedRecord[] = [];
+  for (let after: number | undefined; ; ) {
+    const page: Page = await requestAsReader<Page>(connection, "/api/v1/statements", { query: { after } });
+    records.push(...page.data.records);
+    if (page.next_after === null) return { ...page.data, records };
+    after = nextAfter(page.next_after, after);
   }
 }
 
-/** A batch, with the account's own uses and their proofs. */
-export async function readBatch(connection: Connection, id: number): Promise<Batch> {
-  return (await requestAsReader<{ data: Batch }>(connection, `/api/v1/batches/${id}`)).data;
+/** The uses that end above a total of the account, in order of settlement, page by page. */
+export async function* statementUses(connection: Connection, after = 0): AsyncGenerator<StatementUse> {
+  type Page = { data: StatementUse[]; next_after: number | null };
+  for (let from = after; ; ) {
+    const page: Page = await requestAsReader<Page>(connection, "/api/v1/statements/uses", { query: { after: from } });
+    yield* page.data;
+    if (page.next_after === null) return;
+    from = nextAfter(page.next_after, from);
+  }
+}
+
+/** A gateway that does not go forward would keep us for ever. */
+function nextAfter(next: number, after = 0): number {
+  if (next > after) return next;
+  throw new ClientError("unreachable", "The gateway's pages of statements do not go forward.");
 }
 
 function queryOf({ keyId, ...options }: ActivityOptions) {

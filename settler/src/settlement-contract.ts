@@ -1,52 +1,40 @@
 import {
   type Block,
   callAt,
-  parseHash,
   parseHex,
   parseObject,
   parseQuantity,
   parseWord,
   quantity,
-  readBlock,
 } from "@inference/chain/chain-view";
 import { type ChainClient, RpcError } from "@inference/chain/rpc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import { encodeChunk, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import { decodeErrorResult, encodeFunctionData, type Hex, type LocalAccount } from "viem";
-import type { BatchContent } from "./batch-content.ts";
+import { decodeErrorResult, encodeFunctionData, type Hex, type LocalAccount, toHex } from "viem";
 
-/** The settlement contract as its settler needs it: what was settled, and the next batch. */
+/** The settlement contract and its settler's account, as a node shows them. Every method may throw ChainUnavailable. */
 export type SettlementContract = {
-  /** The id of the last batch in a block. */
-  batchCount(block: Block): Promise<number>;
-  rootOf(batch: number, block: Block): Promise<Hex>;
-  /** The ceiling of a day from that block on. */
-  ceilingNanoUsd(block: Block): Promise<bigint>;
-  /** What `settle` would say after a block: undefined if it would succeed. */
-  simulate(call: Hex, block: Block | "latest"): Promise<Revert | undefined>;
-  /** The account's next transaction number: `latest`, or in a block. */
-  nextNonce(block: Block | "latest"): Promise<number>;
-  /** Wei that a transaction may pay for a unit of gas to get in soon. */
+  /** What the ceiling of a day has left in the latest block; 0 for a day that the contract no longer takes. */
+  roomNanoUsd(day: number): Promise<bigint>;
+  /** The account's next nonce: in a block, or with what the node has waiting. */
+  nextNonce(block: Block | "latest" | "pending"): Promise<number>;
+  /** The gas that a call would use after the latest block, or the name of the error with which it would revert. */
+  estimate(call: Call): Promise<{ gas: bigint } | { revert: string }>;
+  /** Wei per unit of gas with which a transaction gets in soon. */
   fees(): Promise<Fees>;
-  /** Without `gas` the node estimates it, which it can for a call that succeeds. */
-  sign(call: Hex, terms: { nonce: number; gas?: bigint } & Fees): Promise<Hex>;
-  /** Whatever the node says: the receipt tells what became of it. */
+  sign(call: Call, terms: { nonce: number; gas: bigint } & Fees): Promise<Hex>;
+  /** Ignores the node's answer: a block shows what became of the transaction. */
   send(raw: Hex): Promise<void>;
-  /** Null also for a receipt of another fork. */
-  receipt(hash: Hex): Promise<Receipt | null>;
   balanceWei(): Promise<bigint>;
 };
 
+export type Call = { to: Address; data: Hex };
 export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint };
-export type Receipt = { block: number; isSuccess: boolean };
-/** Why the contract refuses a batch. Without a name it is none of its errors. */
-export type Revert = { name?: string; args: readonly unknown[] };
 
-/** EIP-7825. */
-const MAX_TRANSACTION_GAS = 16_777_216n;
 const DEFAULT_TIP_WEI = 1_000_000_000n;
-/** A tip is at most so many times the base fee, or the usual tip where that is more: a node may ask for any. */
+/** A tip is at most this many times the base fee, or the default tip if that is more: a node may ask for any. */
 const MAX_TIP_OF_BASE = 4n;
 
 export function settlementContract(options: {
@@ -58,10 +46,14 @@ export function settlementContract(options: {
   const { client, chainId, address, account } = options;
   const from = account.address;
 
-  async function word(data: Hex, block: Block): Promise<bigint> {
-    const answer = await callAt(client, { to: address, data }, block).catch((error: unknown) => {
-      throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+  /** Undefined if the contract reverts. */
+  async function view(name: "ceilingOn" | "paidNanoUsd", day: number) {
+    const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: name, args: [BigInt(day)] });
+    const answer = await callAt(client, { to: address, data }, "latest").catch((error: unknown) => {
+      if (error instanceof RpcError) return undefined;
+      throw error;
     });
+    if (answer === undefined) return undefined;
     const value = parseWord(answer);
     if (value === undefined) throw new ChainUnavailable(`the settlement answers with ${answer.slice(0, 100)}`);
     return value;
@@ -75,30 +67,24 @@ export function settlementContract(options: {
     }
   }
 
-  async function generousGas(call: Hex): Promise<bigint> {
-    const estimate = parseQuantity(await ask("eth_estimateGas", [{ from, to: address, data: call }, "latest"]));
-    const generous = (BigInt(estimate) * 6n) / 5n;
-    return generous > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : generous;
-  }
-
   return {
-    batchCount: async (block) => Number(await word(encode("batchCount"), block)),
-    ceilingNanoUsd: (block) => word(encode("ceilingNanoUsd"), block),
-    async rootOf(batch, block) {
-      const root = await word(encode("rootOf", [BigInt(batch)]), block);
-      return `0x${root.toString(16).padStart(64, "0")}`;
+    async roomNanoUsd(day) {
+      const [ceiling, paid] = await Promise.all([view("ceilingOn", day), view("paidNanoUsd", day)]);
+      if (ceiling === undefined || paid === undefined || paid > ceiling) return 0n;
+      return ceiling - paid;
     },
-    async simulate(call, block) {
+    nextNonce: async (block) =>
+      parseQuantity(
+        await ask("eth_getTransactionCount", [from, typeof block === "string" ? block : quantity(block.number)]),
+      ),
+    async estimate(call) {
       try {
-        await callAt(client, { from, to: address, data: call }, block);
-        return undefined;
+        return { gas: parseWei(await client.request("eth_estimateGas", [{ from, ...call }, "latest"])) };
       } catch (error) {
-        if (error instanceof RpcError) return revertOf(error);
+        if (error instanceof RpcError) return { revert: revertOf(error) };
         throw error;
       }
     },
-    nextNonce: async (block) =>
-      parseQuantity(await ask("eth_getTransactionCount", [from, block === "latest" ? block : quantity(block.number)])),
     async fees() {
       const block = parseObject(await ask("eth_getBlockByNumber", ["latest", false]));
       const asked = await client.request("eth_maxPriorityFeePerGas", []).then(
@@ -110,12 +96,7 @@ export function settlementContract(options: {
       const tip = asked < most ? asked : most;
       return { maxFeePerGas: base * 2n + tip, maxPriorityFeePerGas: tip };
     },
-    async sign(call, { nonce, gas, maxFeePerGas, maxPriorityFeePerGas }) {
-      return account.signTransaction({
-        ...{ type: "eip1559", chainId, nonce, to: address, data: call, maxFeePerGas, maxPriorityFeePerGas },
-        gas: gas ?? (await generousGas(call)),
-      });
-    },
+    sign: (call, terms) => account.signTransaction({ type: "eip1559", chainId, ...call, ...terms }),
     async send(raw) {
       try {
         await client.request("eth_sendRawTransaction", [raw]);
@@ -124,43 +105,23 @@ export function settlementContract(options: {
         if (!(error instanceof RpcError) && !(error instanceof ChainUnavailable)) throw error;
       }
     },
-    async receipt(hash) {
-      const answer = await ask("eth_getTransactionReceipt", [hash]);
-      if (answer === null) return null;
-      const { blockNumber, blockHash, status, transactionHash } = parseObject(answer);
-      if (parseHash(transactionHash) !== hash) throw new ChainUnavailable("the receipt is of another transaction");
-      const block = parseQuantity(blockNumber);
-      if ((await readBlock(client, block))?.hash !== parseHash(blockHash)) return null;
-      return { block, isSuccess: parseQuantity(status) === 1 };
-    },
     balanceWei: async () => parseWei(await ask("eth_getBalance", [from, "latest"])),
   };
 }
 
 /** @param day The day whose ceiling pays, in days since 1970. */
-export function settleCall(batch: number, day: number, { root, entries }: BatchContent): Hex {
-  const debits = entries.filter(({ served }) => served === undefined);
-  const serves = entries.flatMap(({ served, ...entry }) => (served === undefined ? [] : { ...entry, ...served }));
-  return encodeFunctionData({
-    abi: inferenceSettlementAbi,
-    functionName: "settle",
-    args: [{ id: BigInt(batch), day: BigInt(day), root, debits, serves }],
-  });
+export function settleCall(settlement: Address, day: number, records: readonly SettleRecord[]): Call {
+  const args = [day, toHex(encodeChunk(records))] as const;
+  return { to: settlement, data: encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "settle", args }) };
 }
 
-function encode(functionName: "batchCount" | "rootOf" | "ceilingNanoUsd", args: readonly bigint[] = []): Hex {
-  return functionName === "rootOf"
-    ? encodeFunctionData({ abi: inferenceSettlementAbi, functionName, args: [args[0] ?? 0n] })
-    : encodeFunctionData({ abi: inferenceSettlementAbi, functionName });
-}
-
-function revertOf(error: RpcError): Revert {
-  if (error.data === undefined) return { args: [error.message] };
+/** The contract's error, or what the node says. */
+function revertOf(error: RpcError): string {
+  if (error.data === undefined) return error.message;
   try {
-    const { errorName, args = [] } = decodeErrorResult({ abi: inferenceSettlementAbi, data: error.data });
-    return { name: errorName, args };
+    return decodeErrorResult({ abi: inferenceSettlementAbi, data: error.data }).errorName;
   } catch {
-    return { args: [error.data] };
+    return error.data;
   }
 }
 

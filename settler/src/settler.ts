@@ -1,39 +1,52 @@
 import { createAlarm } from "@inference/chain/alarm";
-import { readBlock } from "@inference/chain/chain-view";
-import { type Confirmations, type Heads, readHeads } from "@inference/chain/heads";
+import { type Block, readBlock } from "@inference/chain/chain-view";
 import type { ChainClient } from "@inference/chain/rpc";
-import type { BatchView } from "@inference/ledger/batch";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
-import { chainPartition, isDaysOwn, journalDay, journalPartition } from "@inference/ledger/partition";
+import type { Command, RecordName, ReplyOf } from "@inference/ledger/commands";
+import { chainPartition } from "@inference/ledger/partition";
+import type { DueStatement } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
+import type { TransactionRow } from "@inference/ledger/tables";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { ServedPart, SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
-import type { Hex } from "viem";
+import { type Hex, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Desk, nameOf, next, type SettlerLimits, type Step } from "./desk.ts";
-import { makePosting } from "./posting.ts";
-import { type Receipt, settlementContract } from "./settlement-contract.ts";
+import { createCarry } from "./carry.ts";
+import { type ChunkLimits, gasOf, nextChunk, type Payable } from "./next-chunk.ts";
+import { raisedFees } from "./raised-fees.ts";
+import { type Call, type Fees, settleCall, settlementContract } from "./settlement-contract.ts";
 
 /**
- * Posts the journals' uses on chain in batches, oldest first, one batch at a time, and reads back what became of each.
- * What it does next follows from the ledger and the chain alone, so that it goes on after a stop at any point:
+ * Posts due statements on chain, oldest first, in chunks. Up to `window` transactions with consecutive nonces are on
+ * their way at once, each stored before it is sent. Every poll starts from the ledger and the chain alone, so nothing
+ * changes after a restart, after a restore, or beside a second settler: the contract skips what it has.
  *
- * | the last batch is | it |
+ * | the transaction of a nonce is | the settler |
  * |---|---|
- * | settled, or there is none | opens the next one, when uses have waited for `intervalMs` or one is full |
- * | open | takes uses from its journal and computes their root |
- * | built | signs the transaction for a day whose ceiling has room, writes it down, and sends it |
- * | signed | sends it again, with a higher fee when it is stuck, until the batch is final; reads a revert |
- * | rejected | returns its uses, and drops it |
- *
- * A batch on the chain that is not ours stops it until it is restarted.
+ * | final | forgets it |
+ * | in a block | waits |
+ * | not with the node | sends it again |
+ * | the lowest that is in no block, for two minutes | replaces it with a higher fee |
+ * | missing | signs one with the next statements; without any, a transfer to itself if a later nonce is taken |
  */
 export type Settler = {
-  /** Goes as far as it can now. Never throws; a poll during a poll is that poll. */
+  /** Goes as far as it can now. Never throws. A call during a poll joins that poll. */
   poll(): Promise<SettlerStatus>;
   status(): SettlerStatus;
+};
+
+export type SettlerLimits = ChunkLimits & {
+  /** Transactions that are signed and not final. */
+  window: number;
+  /** A transaction that is in no block for so long is replaced by one with a higher fee. */
+  stuckAfterMs: number;
+  /** Never paid for a unit of gas. */
+  maxFeePerGasWei: bigint;
+  /** A statement that is due for so long alerts the operator. */
+  lateAfterMs: number;
 };
 
 export type SettlerOptions = {
@@ -42,9 +55,6 @@ export type SettlerOptions = {
   settlement: Address;
   /** Of the contract's settler. */
   privateKey: Hex;
-  confirmations: Confirmations;
-  /** The block before the contract's first: no use is older. */
-  startBlock: number;
   ledger: LedgerClient;
   now(): number;
   onAlert(message: string): void;
@@ -52,187 +62,225 @@ export type SettlerOptions = {
 };
 
 const usualLimits: SettlerLimits = {
-  intervalMs: 600_000,
-  maxUses: 500,
-  maxEntries: 200,
-  maxServes: 100,
+  window: 16,
+  maxGas: 15_000_000,
+  maxBytes: 131_072,
   stuckAfterMs: 120_000,
   maxFeePerGasWei: 500_000_000_000n,
+  lateAfterMs: 7_200_000,
 };
 
-/** Uses that come later than so many days before the last batch's journal are looked for once a day. */
-const LATE_DAYS = 7;
-const MAX_STEPS = 50;
-const BATCHES_A_DAY = 144n;
-const USUAL_BATCH_GAS = 1_000_000n;
+/** Yesterday's ceiling pays until 06:00 UTC. The last minutes are left for a transaction to get into a block. */
+const GRACE_MS = 5.75 * 3_600_000;
+const MAX_TRANSACTION_GAS = 16_777_216n;
+const TRANSFER_GAS = 21_000n;
+const USUAL_DAYS_GAS = 150_000_000n;
+
+/** More statements than a chunk can have. */
+const MAX_RECORDS = 2_000;
+/** More transactions than there ever are. */
+const MAX_STORED = 1_000;
+
+/** What a transaction is for: the chunk of a day, or, without records, its nonce alone. */
+type Content = { call: Call; day: number; records: readonly SettleRecord[] };
+type Outcome = { outcome: "idle" | "posting" } | { outcome: "waiting"; reason: string };
+type Stored = TransactionRow & { nonce: number };
+type Terms = { nonce: number; fees?: Fees; round: Round; isNeeded: boolean };
+/** What one poll has found and done. */
+type Round = {
+  latest: Block;
+  /** The nonce of the next transaction that gets into a block, and of the first that the node does not have. */
+  next: number;
+  pending: number;
+  /** The transactions that are not final, by nonce, and the names of their records. */
+  open: Map<number, Stored>;
+  onTheirWay: Set<string>;
+};
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { client, chainId, confirmations, ledger, now } = options;
+  const { client, chainId, settlement, ledger, now } = options;
   const limits = { ...usualLimits, ...options.limits };
   const partition = chainPartition(chainId);
   const account = privateKeyToAccount(options.privateKey);
+  const address = account.address.toLowerCase() as Address;
   const alarm = createAlarm(options);
-  const desk: Desk = {
-    contract: settlementContract({ client, chainId, address: options.settlement, account }),
-    settlement: { chainId, address: options.settlement },
-    address: account.address,
-    ...{ ledger, partition, limits, alarm, now },
-    run: (command, where = partition) => ledger.run(() => send(where, command), { untilDurable: true }),
-    waiting(reason) {
-      alarm("waiting", `settler: ${reason}`);
-      return { outcome: "waiting", reason };
-    },
-    halted(reason) {
-      options.onAlert(`settler: stopped: ${reason}`);
-      return { outcome: "halted", reason };
-    },
-    timeOf: ({ latest }) => Math.max(latest.at, now()),
-    maxUses: limits.maxUses,
-    lastOpenedAt: 0,
-  };
-  const { contract, run, waiting, halted, timeOf } = desk;
-  const { build, sendFirst, follow, drop } = makePosting(desk);
+  const contract = settlementContract({ client, chainId, address: settlement, account });
   const status: SettlerStatus = {
-    ...{ state: "starting", address: account.address.toLowerCase() as Address, lastPollAt: null },
-    ...{ balanceWei: null, nonce: null },
+    ...{ state: "starting", address, lastPollAt: null, balanceWei: null, nonce: null, inFlight: 0 },
+    waiting: { accounts: 0, amountNanoUsd: 0, oldestAt: null },
   };
+  const fixCarry = createCarry({ ledger, partition, now });
+  const transfer: Content = { call: { to: account.address, data: "0x" }, day: 0, records: [] };
   let polling: Promise<SettlerStatus> | undefined;
-  let firstDay: number | undefined;
-  let isChecked = false;
-  /** The day on which all journals were last searched for uses that came late. */
-  let searchedOn: number | undefined;
-  /** By day, when nothing waited in its journals. Each look keeps all of a day's journals awake at the edge. */
-  const emptyAt = new Map<number, number>();
 
-  async function step(): Promise<Step> {
-    const heads = await readHeads(client, confirmations);
-    const [last] = await ledger.read(partition, { type: "batches", limit: 1 });
-    const settled = last === undefined ? 0 : last.state === "settled" ? last.batch : last.batch - 1;
-    const count = await contract.batchCount(heads.final);
-    if (count < settled) return waiting(`the chain has ${count} final batches, and our books ${settled}`);
-    if (count > settled) return confirm(last, count, heads);
-    if (!isChecked && settled > 0) {
-      const ours = await ledger.read(partition, { type: "batch", batch: settled });
-      if ((await contract.rootOf(settled, heads.final)) !== ours?.root) return foreign(settled);
+  /** Durable when it resolves. */
+  const run = <C extends Command>(command: C): Promise<ReplyOf<C>> =>
+    ledger.run(() => send(partition, command), { untilDurable: true });
+
+  /** The block up to which the ledger has read the chain, and the latest block. */
+  async function readHeads(): Promise<{ read: Block; latest: Block }> {
+    const cursor = await ledger.read(partition, { type: "cursor" });
+    if (cursor === null || cursor.block < cursor.readyFrom)
+      throw new ChainUnavailable("the chain's debits are not read yet");
+    const [read, latest] = await Promise.all([readBlock(client, cursor.block), readBlock(client, "latest")]);
+    if (latest === null || read?.hash !== cursor.blockHash) {
+      throw new ChainUnavailable(`the node does not have block ${cursor.block}, up to which the ledger has read`);
     }
-    isChecked = true;
-    switch (last?.state) {
-      case undefined:
-      case "settled":
-        return openNext(last, heads);
-      case "open":
-        return build(last);
-      case "built":
-        return sendFirst(last, heads);
-      case "signed":
-        return follow(last, heads);
-      case "rejected":
-        return drop(last, null);
+    return { read, latest };
+  }
+
+  /** Forgets the transactions that are final, and sends what is due. */
+  async function post(): Promise<Outcome> {
+    const { read, latest } = await readHeads();
+    await fixCarry(read);
+    // Final is what the ledger has read: a later final block may have debits that it does not know yet.
+    const [first, next, pending] = await Promise.all([
+      contract.nextNonce(read),
+      contract.nextNonce("latest"),
+      contract.nextNonce("pending"),
+    ]);
+    status.nonce = next;
+    const round: Round = { latest, next, pending, open: new Map(), onTheirWay: new Set() };
+    for (const row of await ledger.read(partition, { type: "transactions", limit: MAX_STORED })) {
+      if (row.nonce < first) await run({ type: "dropTransaction", nonce: row.nonce });
+      else takeIn(round, row);
+    }
+    const outcome = await fill(round, first + limits.window);
+    status.inFlight = round.open.size;
+    status.waiting = await ledger.read(partition, { type: "waiting", toldBefore: null });
+    return outcome;
+  }
+
+  /** Goes through the nonces that may be on their way, the lowest first. */
+  async function fill(round: Round, end: number): Promise<Outcome> {
+    const { next, pending, open } = round;
+    const last = Math.max(-1, ...open.keys());
+    for (let nonce = next; nonce < end; nonce++) {
+      const row = open.get(nonce);
+      let refusal: Outcome | undefined;
+      if (row === undefined) {
+        const content = await nextContent(round);
+        if ("outcome" in content && nonce > last) return content;
+        refusal = await sign(content, { nonce, round, isNeeded: nonce < last });
+      } else if (nonce === next && now() - row.signedAt >= limits.stuckAfterMs) refusal = await replace(row, round);
+      else if (nonce >= pending) await contract.send(row.raw as Hex);
+      if (refusal !== undefined) return refusal;
+    }
+    return { outcome: "posting" };
+  }
+
+  /** The next chunk of statements that are due and not on their way, or why there is none. */
+  async function nextContent({ latest, next, open, onTheirWay }: Round): Promise<Content | Outcome> {
+    const limit = MAX_RECORDS + onTheirWay.size;
+    const due = await ledger.read(partition, { type: "dueStatements", limit });
+    const waiting = due.filter((statement) => !onTheirWay.has(nameOf(statement)));
+    const payable = waiting.map(payableOf).filter(({ payableNanoUsd }) => payableNanoUsd > 0);
+    const [oldest] = waiting;
+    if (oldest === undefined) return { outcome: open.size > 0 ? "posting" : "idle" };
+    if (payable.length === 0) return late(oldest, "the credit of their accounts is spent");
+    for (const day of payingDays(latest.at)) {
+      const room = (await contract.roomNanoUsd(day)) - amountOn(day);
+      const records = nextChunk(payable, room, limits);
+      if (records.length > 0) return { day, records, call: settleCall(settlement, day, records) };
+    }
+    return late(oldest, "nothing is left under the day's ceiling");
+
+    /** What the transactions that are in no block take of a day. */
+    function amountOn(day: number): bigint {
+      const rows = [...open.values()].filter((row) => row.nonce >= next && row.day === utcDay(day * DAY_MS));
+      const names = new Set(rows.flatMap(namesOf));
+      return due.reduce((sum, one) => (names.has(nameOf(one)) ? sum + BigInt(payableOf(one).payableNanoUsd) : sum), 0n);
     }
   }
 
-  async function openNext(last: BatchView | undefined, heads: Heads): Promise<Step> {
-    if (firstDay === undefined) {
-      const start = await readBlock(client, options.startBlock);
-      if (start === null) return waiting(`the node does not have block ${options.startBlock}`);
-      firstDay = dayNumber(start.at);
+  /**
+   * Stores the transaction before it is sent: whatever happens then, it is known.
+   *
+   * @param terms.isNeeded Whether the nonce is used in any case, with a transfer if there is nothing to post.
+   * @returns Why it is not signed.
+   */
+  async function sign(content: Content | Outcome, terms: Terms): Promise<Outcome | undefined> {
+    const { nonce, round, isNeeded, fees = await contract.fees() } = terms;
+    if (fees.maxFeePerGas > limits.maxFeePerGasWei) {
+      return wait(`gas costs ${fees.maxFeePerGas} wei, and at most ${limits.maxFeePerGasWei} are paid`);
     }
-    const today = dayNumber(timeOf(heads));
-    // A journal of tomorrow is of a clock that was wrong.
-    const lastDay = last === undefined ? 0 : Math.min(today, dayNumber(Date.parse(journalDay(last.journal))));
-    const near = Math.max(firstDay, lastDay - LATE_DAYS);
-    for (let day = searchedOn === today ? near : firstDay; day <= today; day++) {
-      if (day === near) searchedOn = today;
-      // What comes late to a day that is over can wait as other uses do.
-      const emptyForMs = Math.abs(now() - (emptyAt.get(day) ?? Number.NEGATIVE_INFINITY));
-      if (day < today && emptyForMs < limits.intervalMs) continue;
-      const waiting = await waitingOn(utcDay(day * DAY_MS));
-      if (waiting.length === 0) {
-        emptyAt.set(day, now());
-        continue;
-      }
-      const due = waiting.find(({ journal, uses, oldestAt }) => {
-        // No journal waits for the batches of shards' journals, except for its own.
-        const isItsOwn = journal === last?.journal || (isDaysOwn(journal) && isDaysOwn(last?.journal ?? ""));
-        const openedAt = isItsOwn ? (last?.openedAt ?? 0) : 0;
-        // Of either sign: the clock may have been set back.
-        return uses >= desk.maxUses || Math.abs(now() - Math.max(openedAt, oldestAt)) >= limits.intervalMs;
-      });
-      if (due === undefined) return { outcome: "idle" };
-      const { journal } = due;
-      desk.lastOpenedAt = Math.max(now(), desk.lastOpenedAt + 1, (last?.openedAt ?? 0) + 1);
-      const name = { batch: (last?.batch ?? 0) + 1, openedAt: desk.lastOpenedAt };
-      const { status } = await run({ type: "openBatch", ...name, journal });
-      if (status !== "open") return halted(`batch ${name.batch} could not be opened: the ledger has another one`);
-      return next;
+    if ("outcome" in content) return sign(transfer, { ...terms, fees });
+    const gas = await gasFor(content);
+    if (typeof gas === "string") {
+      const refusal = wait(`the settlement refuses a chunk: ${gas}`);
+      return isNeeded ? sign(transfer, { ...terms, fees }) : refusal;
     }
-    return { outcome: "idle" };
+    const { call, day, records } = content;
+    const raw = await contract.sign(call, { nonce, gas, ...fees });
+    const row = {
+      ...{ hash: keccak256(raw), raw, maxFeePerGasWei: String(fees.maxFeePerGas), day: utcDay(day * DAY_MS) },
+      records: JSON.stringify(records.map(({ account, beforeNanoUsd }) => ({ account, beforeNanoUsd }))),
+      signedAt: now(),
+    };
+    await run({ type: "signChunk", nonce, ...row });
+    takeIn(round, { ...row, id: String(nonce), nonce });
+    await contract.send(raw);
+    return undefined;
   }
 
-  /** The journals of a day in which uses wait, the one that has waited longest first. */
-  async function waitingOn(day: string): Promise<{ journal: string; uses: number; oldestAt: number }[]> {
-    const query = { type: "waiting", limit: desk.maxUses } as const;
-    const own = await ledger.read(journalPartition(day), query);
-    const others = (own.shards ?? []).map(async (journal) => {
-      return { journal, ...(await ledger.read(journalPartition(journal), query)) };
-    });
-    return [{ journal: day, ...own }, ...(await Promise.all(others))]
-      .flatMap(({ journal, uses, oldestAt }) => (oldestAt === null ? [] : [{ journal, uses, oldestAt }]))
-      .sort((one, other) => one.oldestAt - other.oldestAt);
+  /** More than a chunk needs: a node's estimate may be too low. The error's name if the contract refuses it. */
+  async function gasFor({ call, records }: Content): Promise<bigint | string> {
+    if (records.length === 0) return TRANSFER_GAS;
+    const estimate = await contract.estimate(call);
+    if ("revert" in estimate) return estimate.revert;
+    const least = BigInt(gasOf(records));
+    const generous = (estimate.gas * 6n) / 5n;
+    const gas = generous > least ? generous : least;
+    return gas > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : gas;
   }
 
-  async function confirm(last: BatchView | undefined, count: number, heads: Heads): Promise<Step> {
-    if (last === undefined || count !== last.batch) return foreign(count);
-    if (last.state !== "signed" && last.state !== "built") return foreign(count);
-    if ((await contract.rootOf(count, heads.final)) !== last.root) return foreign(count);
-    for (const { hash } of last.signed) {
-      const receipt: Receipt | null = await contract.receipt(hash as Hex);
-      if (receipt?.isSuccess !== true || receipt.block > heads.final.number) continue;
-      return settle(last, hash, receipt.block);
+  /** The same nonce with a higher fee, for whoever is due now. */
+  async function replace(row: Stored, round: Round): Promise<Outcome | undefined> {
+    const fees = raisedFees(row.raw as Hex, await contract.fees(), limits.maxFeePerGasWei);
+    if (fees === undefined) {
+      await contract.send(row.raw as Hex);
+      return wait(`transaction ${row.hash} is in no block, and more gas than it offers is not paid`);
     }
-    // By a transaction that these books do not know: they are a copy, or another one has the key and sent the batch.
-    const [posted] = await ledger.read(partition, { type: "posted", before: count + 1, limit: 1 });
-    if (posted?.batch !== count)
-      return waiting(`batch ${count} is settled, and it is not read yet by which transaction`);
-    return posted.origin === "ours" ? settle(last, posted.hash, posted.block) : foreign(count);
+    alarm("stuck", `settler: transaction ${row.hash} is in no block, and is replaced`);
+    round.open.delete(row.nonce);
+    for (const name of namesOf(row)) round.onTheirWay.delete(name);
+    return sign(await nextContent(round), { nonce: row.nonce, fees, round, isNeeded: true });
   }
 
-  async function settle(batch: BatchView, settledBy: string, block: number): Promise<Step> {
-    const { status } = await run({ type: "settleBatch", ...nameOf(batch), at: now(), settledBy, block });
-    if (status !== "settled") return halted(`batch ${batch.batch} could not be settled by ${settledBy} in the ledger`);
-    desk.maxUses = limits.maxUses;
-    return next;
+  function wait(reason: string): Outcome {
+    alarm("waiting", `settler: ${reason}`);
+    return { outcome: "waiting", reason };
   }
 
-  function foreign(batch: number): Step {
-    return halted(`batch ${batch} on chain ${chainId} is not one of ours: another settler posts, or our books are old`);
+  /** Credit and ceiling are usual reasons to wait, for a while. */
+  function late({ toldAt }: DueStatement, why: string): Outcome {
+    const reason = `statements wait since ${new Date(toldAt).toISOString()}: ${why}`;
+    if (now() - toldAt >= limits.lateAfterMs) alarm("late", `settler: ${reason}`);
+    return { outcome: "waiting", reason };
   }
 
   async function lookAtAccount(): Promise<void> {
     status.balanceWei = await contract.balanceWei();
-    status.nonce = await contract.nextNonce("latest");
     const { maxFeePerGas } = await contract.fees();
-    if (status.balanceWei < maxFeePerGas * USUAL_BATCH_GAS * BATCHES_A_DAY) {
+    if (status.balanceWei < maxFeePerGas * USUAL_DAYS_GAS) {
       alarm("gas", `settler: ${account.address} has ${status.balanceWei} wei, less than a day's gas`);
     }
   }
 
   async function poll(): Promise<SettlerStatus> {
-    if (status.state === "halted") return { ...status };
     try {
-      let done: Step = next;
-      for (let steps = 0; done.outcome === "next" && steps < MAX_STEPS; steps++) done = await step();
+      const done = await post();
       await lookAtAccount();
       delete status.reason;
-      status.state = done.outcome === "next" ? "posting" : done.outcome;
+      status.state = done.outcome;
       if ("reason" in done) status.reason = done.reason;
       status.lastPollAt = now();
     } catch (error) {
-      const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      // Every poll starts from the ledger and the chain alone, so the next one may get through.
+      status.state = "waiting";
+      status.reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       const isPassing = error instanceof ChainUnavailable || error instanceof LedgerUnavailable;
-      status.state = isPassing ? "waiting" : "halted";
-      status.reason = reason;
-      alarm(status.state, `settler: ${status.state}: ${reason}`);
+      alarm(isPassing ? "unavailable" : "failed", `settler: ${status.reason}`);
     }
     return { ...status };
   }
@@ -246,4 +294,32 @@ export function createSettler(options: SettlerOptions): Settler {
     },
     status: () => ({ ...status }),
   };
+}
+
+function takeIn({ open, onTheirWay }: Round, row: Stored): void {
+  open.set(row.nonce, row);
+  for (const name of namesOf(row)) onTheirWay.add(name);
+}
+
+function namesOf({ records }: Stored): string[] {
+  return (JSON.parse(records) as RecordName[]).map(nameOf);
+}
+
+function nameOf({ account, beforeNanoUsd }: RecordName): string {
+  return `${account} ${beforeNanoUsd}`;
+}
+
+function payableOf(statement: DueStatement): Payable {
+  const { account, beforeNanoUsd, afterNanoUsd, root, parts, activatedNanoUsd } = statement;
+  const record: SettleRecord = {
+    ...{ account: account as Address, beforeNanoUsd, amountNanoUsd: afterNanoUsd - beforeNanoUsd, root: root as Hex },
+    parts: JSON.parse(parts) as ServedPart[],
+  };
+  return { record, payableNanoUsd: Math.max(0, Math.min(afterNanoUsd, activatedNanoUsd) - beforeNanoUsd) };
+}
+
+/** The days whose ceiling can pay for a chunk after a block of this time, in days since 1970: the first that has room. */
+function payingDays(at: number): number[] {
+  const today = dayNumber(at);
+  return at % DAY_MS < GRACE_MS ? [today - 1, today] : [today];
 }

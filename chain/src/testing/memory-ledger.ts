@@ -16,16 +16,12 @@ export function openMemoryLedger(now: () => number = Date.now): MemoryLedger {
   const host = openMemoryHost({
     now,
     beforeCommit(_, command) {
-      if (ledger.crashing && command.type === "credit") throw new LedgerUnavailable("crashed");
+      if (ledger.crashing && command.type === "hear") throw new LedgerUnavailable("crashed");
       applied.push(command);
     },
   });
   const ledger: MemoryLedger = {
-    writable: true,
-    run: host.run,
-    read: host.read,
-    lapsedHolds: host.lapsedHolds,
-    overdue: host.overdue,
+    ...host,
     crashing: false,
     applied,
     recover() {

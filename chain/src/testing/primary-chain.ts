@@ -5,8 +5,9 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { encodeChunk } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import { encodeFunctionData, type Hex } from "viem";
+import { encodeFunctionData, type Hex, toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { type Anvil, FINALITY_DEPTH, startAnvil } from "./anvil.ts";
 
@@ -22,8 +23,8 @@ export type PrimaryChain = Anvil & {
   activate(account: Address, amountToken: bigint): Promise<void>;
   /** Two activations in one transaction. */
   activateTwice(account: Address, amountToken: bigint): Promise<void>;
-  /** By the settler's account: a debit of each amount, in a batch of the last block's day. */
-  settle(batch: number, debits: readonly { account: Address; amountNanoUsd: bigint }[], root?: Hex): Promise<void>;
+  /** By the settler's account: a chunk of the last block's day. */
+  settle(records: readonly TestRecord[]): Promise<void>;
   raiseCeiling(toNanoUsd: bigint): Promise<void>;
   lowerCeiling(toNanoUsd: bigint): Promise<void>;
   /** Until `reset`, transactions wait for `mine`. */
@@ -38,6 +39,9 @@ export type PrimaryChain = Anvil & {
   reset(): Promise<void>;
 };
 
+/** A record without parts. Its root is of uses that nobody knows if it is absent. */
+export type TestRecord = { account: Address; before: number; amount: number; root?: Hex };
+
 const person = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
 const deployer = person(0);
@@ -47,7 +51,7 @@ const guardian = person(3).address;
 const settler = person(4).address;
 /** Calls the settlement twice with whatever it is called with. */
 const TWICE: Address = "0x00000000000000000000000000000000000002ce";
-/** Of a batch of no uses that anybody knows. */
+/** Of uses that nobody knows. */
 const ROOT: Hex = `0x${"b0".repeat(32)}`;
 const FUNDS = 40_000_000_000_000n;
 
@@ -135,13 +139,15 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     async activateTwice(account, amount) {
       await send(deployer.address, TWICE, activateFor(account, amount));
     },
-    async settle(batch, debits, root = ROOT) {
+    async settle(records) {
       const { timestamp } = await rpc<{ timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
-      const day = BigInt(timestamp) / 86_400n;
-      const data = encodeFunctionData({
-        ...{ abi: inferenceSettlementAbi, functionName: "settle" },
-        args: [{ id: BigInt(batch), day, root, debits, serves: [] }],
-      });
+      const chunk = encodeChunk(
+        records.map(({ account, before, amount, root = ROOT }) => {
+          return { account, beforeNanoUsd: before, amountNanoUsd: amount, root, parts: [] };
+        }),
+      );
+      const args = [Math.floor(Number(timestamp) / 86_400), toHex(chunk)] as const;
+      const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "settle", args });
       await send(settler, inferenceSettlement, data);
     },
     async raiseCeiling(to) {

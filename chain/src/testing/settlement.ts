@@ -1,7 +1,7 @@
 import { connectDeployer, createContract } from "@inference/contracts/deployer";
 import { inferenceSettlement } from "@inference/contracts/generated/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
-import { encodeDeployData, zeroAddress } from "viem";
+import { encodeDeployData, zeroAddress, zeroHash } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 
 /** The real settlement contract by itself, made with these parts and no others. */
@@ -14,6 +14,6 @@ export async function deploySettlement(
   const { address } = account;
   const roles = { timelock: address, guardian: address, settler: address, provider: address };
   const nothing = { token: zeroAddress, minter: zeroAddress, bridge: zeroAddress, pool: zeroAddress };
-  const wiring = { ...nothing, registry: zeroAddress, ...roles, ...parts };
+  const wiring = { ...nothing, registry: zeroAddress, ...roles, receiptKey: zeroHash, ...parts };
   return createContract(deployer, "settlement", encodeDeployData({ ...inferenceSettlement, args: [wiring] }));
 }

@@ -1,19 +1,19 @@
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import {
-  type ActivationWatcher,
-  type ActivationWatcherOptions,
-  createActivationWatcher,
-  type PollResult,
-} from "../activation-watcher.ts";
 import { type ChainClient, createChainClient } from "../rpc.ts";
+import {
+  createSettlementWatcher,
+  type PollResult,
+  type SettlementWatcher,
+  type SettlementWatcherOptions,
+} from "../settlement-watcher.ts";
 import { type MemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
 import type { PrimaryChain } from "./primary-chain.ts";
 import { timers } from "./timers.ts";
 
 /** A watcher with its books, and what its operator was told. */
 export type Watch = {
-  watcher: ActivationWatcher;
+  watcher: SettlementWatcher;
   ledger: MemoryLedger;
   alerts: string[];
   clock: { skewMs: number };
@@ -32,13 +32,13 @@ export function clientOf(url: string): ChainClient {
 
 export function watch(
   chain: PrimaryChain,
-  options: Partial<ActivationWatcherOptions> & { url?: string; ledger?: MemoryLedger } = {},
+  options: Partial<SettlementWatcherOptions> & { url?: string; ledger?: MemoryLedger } = {},
 ): Watch {
   const clock = { skewMs: 0 };
   const now = () => Date.now() + clock.skewMs;
   const { url = chain.rpcUrl, ledger = openMemoryLedger(now), ...rest } = options;
   const alerts: string[] = [];
-  const watcher = createActivationWatcher({
+  const watcher = createSettlementWatcher({
     client: clientOf(url),
     chainId: 31337,
     settlement: chain.settlement,

@@ -6,6 +6,7 @@ import { agentEarnings } from "./agent-earnings.ts";
 import { agentOffer } from "./agent-offer.ts";
 import { agentReserve } from "./agent-reserve.ts";
 import { agentStake } from "./agent-stake.ts";
+import { bill } from "./bill.ts";
 import { bridge } from "./bridge.ts";
 import { chat } from "./chat.ts";
 import { credits } from "./credits.ts";
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   receipt,
   models,
   quote,
+  bill,
   verify,
   status,
   setup,

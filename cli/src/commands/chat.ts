@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { CommandError, UsageError } from "../errors.ts";
 import { usd } from "../money.ts";
 import { gatewayOptions, keyOptions } from "../options.ts";
+import { keepReceipt } from "../receipt-log.ts";
 
 const MAX_TOKENS = 1_024;
 
@@ -106,6 +107,7 @@ async function answerOf(
     model = chunk.model ?? model;
     reason = choice?.finish_reason ?? reason;
     usage = chunk.usage ?? usage;
+    if (chunk.usage?.receipt !== undefined) keepReceipt(context, chunk.usage.receipt);
   }
   context.write(text.endsWith("\n") ? "" : "\n");
   const { prompt_tokens: input = null, completion_tokens: output = null, cost_nano_usd: cost = null } = usage ?? {};

@@ -35,7 +35,9 @@ export const receipt = command({
 
 type Settlement = NonNullable<(typeof generationAnswer.shape.data)["_output"]["settlement"]>;
 
-function settlementOf({ status, batch, transaction }: Settlement): string {
-  const where = batch === null ? "" : `, in batch ${batch}${transaction === null ? "" : `, ${transaction}`}`;
-  return `${status}${where}`;
+function settlementOf({ status, statement, record }: Settlement): string {
+  if (record !== null) return `${status}, from ${usd(record.before_nano_usd)} on, ${record.chunk.transaction}`;
+  return statement === null
+    ? `${status}, in no statement yet`
+    : `${status}, in the statement from ${usd(statement.before_nano_usd)} on`;
 }

@@ -13,7 +13,7 @@ export const status = command({
   options: gatewayOptions,
   output: statusAnswer.shape.data,
   run: (context, { options }) => readStatus(connectAsAnyone(context, options)),
-  text: ({ base_url: url, version, ceiling, following, settler, posted, books, prices, chain_ids: chains }) =>
+  text: ({ base_url: url, version, ceiling, following, settler, settlement, books, prices, chain_ids: chains }) =>
     fields([
       ["gateway", `${url}, version ${version}`],
       [
@@ -25,11 +25,20 @@ export const status = command({
         "settler",
         settler === null ? "none" : `${settler.state}${settler.reason === null ? "" : `: ${settler.reason}`}`,
       ],
-      ["batches", posted === null ? "not read yet" : `${posted.batches}, of ${usd(posted.debited_nano_usd)}`],
+      ["settled", settlement === null ? "not read yet" : settledOf(settlement)],
       ["books", books === null ? "not read yet" : addsUp[String(books.adds_up) as keyof typeof addsUp]],
       ["prices", prices === null ? "none" : `${prices.models} models, ${prices.age_s} s old`],
     ]),
 });
+
+type Settlement = NonNullable<(typeof statusAnswer.shape.data)["_output"]["settlement"]>;
+
+function settledOf({ debited_nano_usd: debited, chunks_in_flight: sent, ...waiting }: Settlement): string {
+  const { waiting_accounts: accounts, waiting_nano_usd: amount, oldest_at: oldest } = waiting;
+  const rest =
+    oldest === null ? "nothing waits" : `${usd(amount)} of ${accounts} accounts waits, the oldest since ${oldest}`;
+  return `${usd(debited)}; ${sent} chunks are on their way; ${rest}`;
+}
 
 const addsUp = {
   true: "the books of all chains add up",

@@ -1,28 +1,27 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { makeKeccak } from "@inference/protocol/keccak-wasm";
+import type { Keccak } from "@inference/protocol/merkle-tree";
 import { ownValue } from "@inference/protocol/own-value";
-import { type Evidence, judge, verify as verifyAccount } from "@inference/sdk";
-import * as z from "zod";
+import {
+  askChain,
+  type ChainOptions,
+  type Evidence,
+  judge,
+  notProven,
+  type Verdict,
+  verify as verifyAccount,
+} from "@inference/sdk";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import type { Context } from "../context.ts";
 import { CommandError } from "../errors.ts";
 import { readLogin } from "../login-state.ts";
-import { readPins, signerOptions } from "../options.ts";
+import { chainsOf, readPins, signerOptions } from "../options.ts";
+import { readReceipts } from "../receipt-log.ts";
+import { exitCodeOf, logOption, outputOf, sayNotProven, textOf, verdict } from "../verdict.ts";
 
-const output = z.strictObject({
-  outcome: z.enum(["pass", "fail", "skipped"]),
-  checks: z.array(
-    z.strictObject({
-      id: z.string(),
-      title: z.string(),
-      outcome: z.enum(["pass", "fail", "skipped"]),
-      detail: z.string(),
-      trusts: z.array(z.string()),
-    }),
-  ),
-  not_proven: z.array(z.string()),
-});
+type Choice = { rpc?: string[] | undefined; contract?: string[] | undefined; log?: string[] | undefined };
 
 export const verify = command({
   name: "verify",
@@ -30,80 +29,67 @@ export const verify = command({
   more:
     "A line for each check says what was found and whom it trusts. Name your own nodes and the settlement contract\n" +
     "(--rpc, --contract, here or at the login): without them the gateway's word is taken for both, and a check says so.\n" +
-    "With --bundle, --contract names the contract that you trust: not what the bundle says of itself.\n" +
+    "Name a log of your own signed receipts (--log): without it nobody knows which requests are yours.\n" +
+    "A file of --save or of `infer bill` is checked without the gateway. --contract names the contract that you trust,\n" +
+    "and --rpc a node to ask; without it the file's word is taken for what the chain says.\n" +
     "It ends with 0 if every check passed, and with 3 if one failed or was skipped.",
-  arguments: {},
+  arguments: { file: { about: "what was saved before; your account at the gateway without it", optional: true } },
   options: {
     ...signerOptions,
-    bundle: { type: "string", value: "file", about: "check what was saved before, without a network" },
-    save: { type: "string", value: "file", about: "save all that was looked at, for --bundle" },
+    ...logOption,
+    save: { type: "string", value: "file", about: "save all that was looked at" },
   },
-  output,
-  async run(context, { options }) {
-    const { bundle, save } = options;
-    const fileAt = (name: string): string => resolve(context.workingFolder, name);
-    if (bundle !== undefined) {
-      const evidence = readBundle(fileAt(bundle));
-      return outputOf(judge(evidence, { isBundle: true, settlement: ownSettlement(context, options, evidence) }));
-    }
+  output: verdict,
+  async run(context, { arguments: { file }, options }) {
+    const keccak = await makeKeccak();
+    if (file !== undefined) return outputOf(await judgeFile(context, options, file, keccak));
     const connection = await connectAsOwner(context, options);
-    context.say("Reading the account, its batches and the books of all chains ...");
-    const { evidence, ...verdict } = await verifyAccount(connection);
-    if (save !== undefined) {
-      writeFileSync(fileAt(save), `${JSON.stringify(evidence)}\n`, { mode: 0o600 });
-      context.say(`All that was looked at is in ${fileAt(save)}.`);
-    }
-    return outputOf(verdict);
+    const log = readReceipts(context, options.log);
+    sayNotProven(context, notProven({ log, period: null }));
+    context.say("Reading the account, its statements and the books of all chains ...");
+    const { evidence, ...found } = await verifyAccount(connection, { log: log ?? undefined, keccak });
+    if (options.save !== undefined) saveEvidence(context, options.save, evidence);
+    return outputOf(found);
   },
-  text: ({ outcome, checks, not_proven: notProven }) =>
-    [
-      ...checks.map(({ id, title, outcome, detail, trusts }) => {
-        const trusted = trusts.length === 0 ? "" : `\n${" ".repeat(19)}trusts: ${trusts.join("; ")}`;
-        return `${outcome.padEnd(7)}  ${id.padEnd(8)}  ${title}: ${onOneLine(detail)}${trusted}`;
-      }),
-      "",
-      words[outcome],
-      "",
-      "Not proved:",
-      ...notProven.map((line) => `- ${line}`),
-    ].join("\n"),
-  exitCode: ({ outcome }) => (outcome === "pass" ? 0 : 3),
+  text: textOf,
+  exitCode: exitCodeOf,
 });
 
-const words = {
-  pass: "Every check passed.",
-  fail: "NOT VERIFIED: a check failed.",
-  skipped: "Not verified in full: nothing failed, and a check could not be made.",
-};
-
-/** A name that the gateway tells may not look like a line of the verdict. */
-function onOneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ");
+/** Throws `CommandError` if the file cannot be written. */
+export function saveEvidence(context: Context, name: string, evidence: Evidence): void {
+  const file = resolve(context.workingFolder, name);
+  try {
+    writeFileSync(file, `${JSON.stringify(evidence)}\n`, { mode: 0o600 });
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`);
+  }
+  context.say(`It is in ${file}. \`infer verify ${name}\` checks it without the gateway.`);
 }
 
-function outputOf({ outcome, checks, notProven }: ReturnType<typeof judge>): z.input<typeof output> {
-  const listed = checks.map(({ trusts, ...check }) => ({ ...check, trusts: [...trusts] }));
-  return { outcome, checks: listed, not_proven: [...notProven] };
+async function judgeFile(context: Context, choice: Choice, file: string, keccak: Keccak): Promise<Verdict> {
+  const kept = readEvidence(resolve(context.workingFolder, file));
+  const { transport, contracts } = ownChain(context, choice, kept);
+  const log = choice.log === undefined ? kept.log : readReceipts(context, choice.log);
+  const isAsked = transport !== undefined;
+  sayNotProven(context, notProven({ log, period: kept.period, isUnasked: !isAsked }));
+  const evidence = isAsked ? await askChain({ ...kept, log }, transport) : { ...kept, log };
+  return judge(evidence, { isBundle: true, isAsked, settlement: contracts?.inferenceSettlement, keccak });
 }
 
-/** The address that is named here, or was at the login to the bundle's gateway. */
-function ownSettlement(
-  context: Context,
-  choice: { rpc?: string[] | undefined; contract?: string[] | undefined },
-  { gateway, contract }: Partial<Evidence>,
-): `0x${string}` | undefined {
+/** The node and the contract that are named here, or were at the login to the file's gateway. */
+function ownChain(context: Context, choice: Choice, { gateway, contract }: Partial<Evidence>): ChainOptions {
   const login = readLogin(context);
   const pins = readPins(choice, login?.gateway === gateway ? login?.chains : undefined);
-  return ownValue(pins, String(contract?.chainId))?.contracts?.inferenceSettlement as `0x${string}` | undefined;
+  return ownValue(chainsOf(pins), String(contract?.chainId)) ?? {};
 }
 
-function readBundle(file: string): Evidence {
+function readEvidence(file: string): Evidence {
   let evidence: Evidence | null;
   try {
     evidence = JSON.parse(readFileSync(file, "utf8")) as Evidence | null;
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
-  if (evidence?.version === 3) return evidence;
-  throw new CommandError(`${file} was not saved by this version of \`infer verify --save\`.`);
+  if (evidence?.version === 4) return evidence;
+  throw new CommandError(`${file} was not saved by this version of \`infer verify --save\` or \`infer bill --save\`.`);
 }

@@ -55,6 +55,8 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
     mapping(address agent => mapping(address feeToken => uint256)) public pending;
 
     mapping(address token => Market) internal _markets;
+    /// @dev The last market of a token, listed or not: shares that were taken before it was unlisted are sold there.
+    mapping(address token => Market) internal _lastMarkets;
 
     /* CONSTRUCTOR */
 
@@ -114,10 +116,11 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
         uint256 bought;
         uint256 dollars = pending[agent][address(STABLECOIN)];
         if (feeToken != address(STABLECOIN)) {
-            require(_isListed(feeToken), NotListed(feeToken));
+            Market memory market = _lastMarkets[feeToken];
+            require(address(market.pool) != address(0), NotListed(feeToken));
             uint256 booked = pending[agent][feeToken];
             require(booked != 0, NothingToConvert());
-            (sold, bought) = _exchange(_markets[feeToken], feeToken, address(STABLECOIN), booked);
+            (sold, bought) = _exchange(market, feeToken, address(STABLECOIN), booked);
             pending[agent][feeToken] = booked - sold;
             dollars += bought;
         }
@@ -161,7 +164,8 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
         address pool = UNISWAP_FACTORY.getPool(token, address(STABLECOIN), listing.feeTier);
         require(pool != address(0), NoPool(token, listing.feeTier));
 
-        _markets[token] = Market(IUniswapV3Pool(pool), window, slippageTicks);
+        Market memory market = Market(IUniswapV3Pool(pool), window, slippageTicks);
+        (_markets[token], _lastMarkets[token]) = (market, market);
         emit MarketChanged(token, pool, window, slippageTicks);
     }
 

@@ -121,7 +121,7 @@ contract BackerVault is IBackerVault {
         _agents[agent].totalBacking = totalAfter;
         emit Unbacked(agent, msg.sender, amount, totalAfter);
 
-        if (totalAfter < MIN_TOTAL_BACKING) _returnToSafe(agent);
+        if (totalAfter < MIN_TOTAL_BACKING) _returnToSafe(agent, amount, totalAfter);
         if (address(POOL) != address(0)) POOL.requestExit(agent, amount, msg.sender);
         else STAKING_TOKEN.safeTransfer(msg.sender, amount);
     }
@@ -243,7 +243,7 @@ contract BackerVault is IBackerVault {
             drip.day = today;
         }
         drip.time = uint40(block.timestamp);
-        // Without backers nothing drips: when they were too few, the remainder was sent to the Safe.
+        // Without backers nothing drips: when the last one left, all that remained was sent to the Safe.
         if (total != 0) perUnit += (before - _left(drip)) * PRECISION / total;
     }
 
@@ -253,13 +253,17 @@ contract BackerVault is IBackerVault {
         return drip.dripping - drip.dripping * elapsed / 1 days + drip.collected;
     }
 
-    function _returnToSafe(address agent) internal {
-        Drip storage drip = _agents[agent].drip;
+    /// @dev Pays the Safe the share of `gone` in the rewards that have not dripped; `remaining` keeps its own.
+    function _returnToSafe(address agent, uint256 gone, uint256 remaining) internal {
+        Drip memory drip = _agents[agent].drip;
         uint256 left = _left(drip);
-        if (left == 0) return;
-        (drip.dripping, drip.collected) = (0, 0);
-        emit ReturnedToSafe(agent, left);
-        _pay(REGISTRY.safeOf(agent), left);
+        drip.dripping = (drip.dripping * remaining / (gone + remaining)).toUint96();
+        drip.collected = (drip.collected * remaining / (gone + remaining)).toUint96();
+        uint256 returned = left - _left(drip);
+        if (returned == 0) return;
+        _agents[agent].drip = drip;
+        emit ReturnedToSafe(agent, returned);
+        _pay(REGISTRY.safeOf(agent), returned);
     }
 
     function _pay(address to, uint256 amount) internal {

@@ -7,21 +7,26 @@ import {IInferenceToken} from "./IInferenceToken.sol";
 import {ITokenMinter} from "./ITokenMinter.sol";
 
 /// @title IInferenceSettlement
-/// @notice Keeps the accounts of the primary chain: the credit of every account, and the daily ceiling on debits.
-/// @dev Units: `amount` is in token units (1e-6 dollar). Everything named `NanoUsd`, and every credit, is in
-/// nano-dollars (1e-9 dollar, token units x 1000), the unit in which the gateway charges. Multiplying by 1000 needs no
-/// rounding.
+/// @notice Keeps the accounts of the primary chain: what each account activated and was debited, the daily ceiling on
+/// debits, and what is owed for them.
+/// @dev Units: `amount` is in token units (1e-6 dollar). Everything named `NanoUsd` is in nano-dollars (1e-9 dollar,
+/// token units x 1000), the unit in which the gateway charges. Multiplying by 1000 needs no rounding.
 /// Days are UTC, numbered by `block.timestamp / 1 days`.
-/// Roles: the timelock raises the ceiling and appoints settler, provider and guardian. The settler posts batches. The
-/// guardian lowers the ceiling and revokes the settler without delay. No role can take, move or block credit.
+/// Totals: an account has one total of activations and one of debits, and neither ever falls. A record debits an
+/// account from a total that it names, so a record that is repeated, late or out of order moves nothing.
+/// Roles: the timelock raises the ceiling, appoints settler, provider and guardian, and sets the receipt key. The
+/// settler posts chunks. The guardian lowers the ceiling and revokes the settler without delay. No role can take, move
+/// or block credit alone. Timelock and settler together can debit any credit, up to the ceiling that the timelock sets.
 /// Trust: a stolen settler key can debit at most the ceiling of each day on which it is used and of the day before. It
-/// cannot choose the payees, and every debit is public.
-/// Payments: a batch records what is owed to each role. Anyone may trigger a payment, in whole token units. The payee
+/// cannot choose the provider. It can name an agent of its own, whose Safe then gets 40 % of what the agent's capacity
+/// covers, and it can make honest records miss, until the guardian revokes it. Every debit is public.
+/// Payments: a chunk records what is owed to each role. Anyone may trigger a payment, in whole token units. The payee
 /// is read at the time of payment, so a payee that is blocked or replaced does not affect other payments.
 /// Invariants (numbered as in the README of this package), after every transaction:
-/// I1a backing = token supply + credit + owed + lines, in nano-dollars ({books}). I3 the credits and the amounts owed
-/// each sum to their totals. I5 what is debited on a day never exceeds its ceiling at the time of each batch. I6 what
-/// an agent serves on a day never exceeds its capacity of that day.
+/// I1a backing = token supply + credit + owed + lines, in nano-dollars ({books}). I3 the totals of the accounts sum to
+/// the totals of activations and debits, and owed = debited - paid. I5 what is debited on a day never exceeds its
+/// ceiling at the time of each chunk. I6 what an agent serves on a day never exceeds its capacity of that day. I9 a
+/// record counts once, however often it is posted.
 interface IInferenceSettlement {
     /// @notice The constructor arguments of the settlement.
     struct Wiring {
@@ -34,49 +39,48 @@ interface IInferenceSettlement {
         address guardian;
         address settler;
         address provider;
+        bytes32 receiptKey;
     }
 
-    /// @notice What an account used through the protocol's account at the provider: the sum of such uses in the batch.
-    struct Debit {
+    /// @notice A debit as booked, as {Settled} shows it.
+    struct Record {
         address account;
-        uint96 amountNanoUsd;
-    }
-
-    /// @notice What an account used through an agent's allowance of `day`: the sum of such uses in the batch. `day` is
-    /// the day of the batch or one of the {MAX_SERVE_AGE_DAYS} days before it.
-    struct Serve {
-        address agent;
-        address account;
-        uint32 day;
-        uint96 amountNanoUsd;
-    }
-
-    /// @notice Uses that are posted together.
-    struct Batch {
-        /// @dev The id of the last batch plus one.
-        uint256 id;
-        /// @dev The day whose ceiling applies: today, or yesterday until 06:00 UTC.
-        uint256 day;
-        /// @dev The Merkle root of the leaves of its uses ({leafOf}), never zero. As in OpenZeppelin's merkle-tree,
-        /// pairs are sorted before hashing. The contract stores it and cannot compare it with the debits.
+        /// @dev The account's total of debits before this record.
+        uint64 beforeNanoUsd;
+        /// @dev What was debited. Below what the settler asked for if the account's credit or the day's ceiling ended.
+        uint64 amountNanoUsd;
+        /// @dev The Merkle root of the statement: of the leaves of its uses ({leafOf}), in order.
         bytes32 root;
-        Debit[] debits;
-        Serve[] serves;
+        /// @dev What agents served of it. The rest is owed to the provider.
+        Part[] parts;
+    }
+
+    /// @notice What an agent served of a record from its capacity of `day`.
+    struct Part {
+        address agent;
+        uint16 day;
+        uint64 amountNanoUsd;
     }
 
     /// @notice One settled request.
     struct Use {
-        uint256 batch;
         address account;
         /// @dev The receipt's id in ASCII, padded with zeros on the right.
         bytes32 receipt;
+        /// @dev The account's total of debits after this use.
+        uint256 endsAtNanoUsd;
         uint256 costNanoUsd;
+        /// @dev What the statement charges of the cost: the stretch of the account's total that ends at
+        /// `endsAtNanoUsd`.
+        uint256 chargedNanoUsd;
+        /// @dev The UTC day on which the request was admitted.
+        uint256 dayServed;
         /// @dev The agent that served the use; `address(0)` if the protocol's account served it.
         address server;
-        /// @dev The UTC day on which the request was admitted, which is the `day` of its {Serve}.
-        uint256 dayServed;
         /// @dev The hash of the agent's offer; 0 if the protocol's account served the use.
         bytes32 offerHash;
+        /// @dev The id of the price snapshot, padded with zeros on the right.
+        bytes32 snapshot;
     }
 
     /// @notice The roles to which dollars can be owed.
@@ -101,7 +105,7 @@ interface IInferenceSettlement {
     /// @param from the owner of the burned tokens or of the dollars
     /// @param amount the activated amount, in token units
     /// @param totalActivated the sum of all activations including this one, in token units
-    /// @param creditAfter the credit of `account` after this activation, in nano-dollars
+    /// @param accountActivatedNanoUsd the sum of all activations of `account` including this one, in nano-dollars
     /// @param srcEid LayerZero endpoint id of the source chain; 0 for an activation on this chain
     /// @param guid id of the bridge message; 0 for an activation on this chain
     event Activated(
@@ -110,37 +114,26 @@ interface IInferenceSettlement {
         address indexed from,
         uint256 amount,
         uint256 totalActivated,
-        uint256 creditAfter,
+        uint256 accountActivatedNanoUsd,
         uint32 srcEid,
         bytes32 guid
     );
 
-    /// @notice A batch was settled.
-    /// @param root the Merkle root of the uses
+    /// @notice A chunk debited accounts. A chunk that debits none emits nothing.
+    /// @param root the Merkle root of the booked records, a leaf each:
+    /// keccak256(account, before, amount, root, number of parts, and of each part: agent, day, amount), packed as in
+    /// {settle}. A leaf's preimage has at least 69 bytes, so that no inner node passes for a leaf.
     /// @param amountNanoUsd the sum of the debits
-    /// @param paidAfterNanoUsd the sum debited on `day`, including this batch
-    /// @param totalDebitedNanoUsd the sum of all debits, including this batch
+    /// @param paidAfterNanoUsd the sum debited on `day`, including this chunk
+    /// @param totalDebitedNanoUsd the sum of all debits, including this chunk
+    /// @param data the booked records, in the layout of {settle} with the same table of agents
     event Settled(
-        uint256 indexed id,
-        uint256 indexed day,
-        bytes32 root,
+        uint32 indexed day,
+        bytes32 indexed root,
         uint256 amountNanoUsd,
         uint256 paidAfterNanoUsd,
-        uint256 totalDebitedNanoUsd
-    );
-
-    /// @notice A batch lowered the credit of `account`, whether the protocol's account or an agent served.
-    event Debited(uint256 indexed batch, address indexed account, uint256 amountNanoUsd, uint256 creditAfterNanoUsd);
-
-    /// @notice `agent` served `amountNanoUsd` of a debit from its allowance of `day`, of which `servedAfterNanoUsd` is
-    /// now used.
-    event Served(
-        uint256 indexed batch,
-        address indexed account,
-        address indexed agent,
-        uint256 day,
-        uint256 amountNanoUsd,
-        uint256 servedAfterNanoUsd
+        uint256 totalDebitedNanoUsd,
+        bytes data
     );
 
     /// @notice `amount` (token units) owed to `payee` was paid to `to`. `agent` is zero if the payee is the provider.
@@ -159,6 +152,9 @@ interface IInferenceSettlement {
 
     /// @notice The address at which the provider is paid changed.
     event ProviderChanged(address indexed previous, address indexed current);
+
+    /// @notice The key that signs receipts changed.
+    event ReceiptKeyChanged(bytes32 previous, bytes32 current);
 
     /// @notice The amount is zero.
     error ZeroAmount();
@@ -187,33 +183,18 @@ interface IInferenceSettlement {
     /// @notice The new ceiling `asked` is not below `current`.
     error CeilingNotLower(uint256 current, uint256 asked);
 
-    /// @notice The batch id is not `expected`, the next one.
-    error WrongBatch(uint256 expected, uint256 got);
-
-    /// @notice The Merkle root of the batch is zero.
-    error NoRoot();
-
-    /// @notice The batch does not have 1 to 200 entries.
-    error WrongBatchSize(uint256 entries);
-
-    /// @notice The batch has more than {MAX_BATCH_SERVES} serves.
-    error TooManyServes(uint256 serves);
-
-    /// @notice `day` is outside the period in which it can be settled. Of a serve: its `day` is after the day of its
-    /// batch or more than {MAX_SERVE_AGE_DAYS} days before it, and `today` is then the day of the batch.
+    /// @notice `day` is neither today nor, until 06:00 UTC, yesterday; or an agent's `day` is after today.
     error WrongDay(uint256 day, uint256 today);
 
-    /// @notice The batch exceeds the `leftNanoUsd` that remain under the ceiling of `day`.
-    error CeilingReached(uint256 day, uint256 askedNanoUsd, uint256 leftNanoUsd);
+    /// @notice The data of a chunk is not in the layout of {settle}: what begins at byte `position` of the call data is
+    /// cut short, is out of order, or names an agent that is not in the table.
+    error MalformedData(uint256 position);
 
-    /// @notice `account` has only `creditNanoUsd` of credit.
-    error InsufficientCredit(address account, uint256 askedNanoUsd, uint256 creditNanoUsd);
+    /// @notice With the part at byte `position` of the call data, the parts of a record exceed its amount.
+    error PartsAboveAmount(uint256 position);
 
-    /// @notice The registry of this chain did not create `agent`.
-    error NotAnAgent(address agent);
-
-    /// @notice Only `leftNanoUsd` of the agent's allowance of `day` remain.
-    error CapacityExceeded(address agent, uint256 day, uint256 askedNanoUsd, uint256 leftNanoUsd);
+    /// @notice Nothing is left under the ceiling of `day`.
+    error CeilingReached(uint256 day);
 
     /// @notice Less than one token unit is owed.
     error NothingOwed();
@@ -233,7 +214,7 @@ interface IInferenceSettlement {
     /// @notice The registry, which identifies agents and their payees.
     function REGISTRY() external view returns (IAgentRegistry);
 
-    /// @notice The timelock, which raises the ceiling and appoints settler, provider and guardian after its delay.
+    /// @notice The timelock, which raises the ceiling, appoints the roles and sets the receipt key after its delay.
     function TIMELOCK() external view returns (address);
 
     /// @notice Nano-dollars per token unit.
@@ -242,20 +223,10 @@ interface IInferenceSettlement {
     /// @notice The initial ceiling: 50 dollars.
     function FIRST_CEILING_NANO_USD() external view returns (uint96);
 
-    /// @notice The maximum number of entries in a batch: 200.
-    function MAX_BATCH_ENTRIES() external view returns (uint256);
-
-    /// @notice The maximum number of serves among them: 100. A batch of the most expensive serves then fits in a
-    /// transaction, whose gas is limited to 2^24 (EIP-7825).
-    function MAX_BATCH_SERVES() external view returns (uint256);
-
-    /// @notice The maximum age of a serve: 3 days before the day of its batch. An older allowance has expired unpaid.
-    function MAX_SERVE_AGE_DAYS() external view returns (uint256);
-
     /// @notice Seconds after the end of a day during which it can still be settled: until 06:00 UTC.
     function GRACE() external view returns (uint256);
 
-    /// @notice The account that posts batches; `address(0)` if there is none.
+    /// @notice The account that posts chunks; `address(0)` if there is none.
     function settler() external view returns (address);
 
     /// @notice The account that may lower the ceiling and revoke the settler.
@@ -263,6 +234,9 @@ interface IInferenceSettlement {
 
     /// @notice The address at which the provider is paid.
     function provider() external view returns (address);
+
+    /// @notice The public key (Ed25519) with which the gateway signs receipts.
+    function receiptKey() external view returns (bytes32);
 
     /// @notice The ceiling of today: the maximum that can be debited from all accounts together in one day.
     function ceilingNanoUsd() external view returns (uint96);
@@ -279,52 +253,67 @@ interface IInferenceSettlement {
     /// debited), and the time at which the next day begins.
     function ceilingToday() external view returns (uint256 day, uint256 leftNanoUsd, uint256 resetsAt);
 
-    /// @notice The unspent credit of `account`.
+    /// @notice The totals of `account`: what it activated, what it was debited, and what agents served of that.
+    function accountOf(address account)
+        external
+        view
+        returns (uint80 activatedNanoUsd, uint80 debitedNanoUsd, uint80 servedNanoUsd);
+
+    /// @notice The unspent credit of `account`: what it activated less what it was debited.
     function creditNanoUsd(address account) external view returns (uint256);
 
     /// @notice The sum of all credits.
     function totalCreditNanoUsd() external view returns (uint256);
 
     /// @notice The number of activations, which is the id of the last one.
-    function activationCount() external view returns (uint256);
+    function activationCount() external view returns (uint64);
 
     /// @notice The sum of all activations, in token units.
-    function totalActivated() external view returns (uint256);
+    function totalActivated() external view returns (uint96);
 
-    /// @notice The number of batches, which is the id of the last one.
-    function batchCount() external view returns (uint256);
-
-    /// @notice The Merkle root of a batch; 0 if there is no such batch.
-    function rootOf(uint256 batch) external view returns (bytes32);
+    /// @notice The block of the chunk with this root, in which its {Settled} is found; 0 if there is no such chunk.
+    function blockOf(bytes32 root) external view returns (uint256);
 
     /// @notice The sum of all debits.
-    function totalDebitedNanoUsd() external view returns (uint256);
+    function totalDebitedNanoUsd() external view returns (uint96);
 
     /// @notice The amount owed to the provider.
-    function owedProviderNanoUsd() external view returns (uint256);
+    function owedProviderNanoUsd() external view returns (uint128);
 
-    /// @notice The amounts owed to an agent's Safe and treasury.
-    function owedAgentNanoUsd(address agent) external view returns (uint128 safe, uint128 treasury);
+    /// @notice The amounts owed to an agent's Safe and treasury: 40 % and 50 % of all that it served, each rounded
+    /// down, less what they were paid.
+    function owedAgentNanoUsd(address agent) external view returns (uint256 safe, uint256 treasury);
 
-    /// @notice The fraction of a token unit that is owed to `account` from its 10 % shares.
+    /// @notice The amount owed back to `account`: 10 % of all that agents served it, rounded down, less what was
+    /// minted.
     function owedBackNanoUsd(address account) external view returns (uint256);
 
-    /// @notice The sum of all amounts owed.
+    /// @notice The sum of all amounts owed: what was debited less what was paid. What rounding keeps from agents and
+    /// accounts stays in it.
     function totalOwedNanoUsd() external view returns (uint256);
 
-    /// @notice The amount that `agent` has served from its allowance of `day`.
+    /// @notice The amount that `agent` has served from its capacity of `day`.
     function servedNanoUsd(address agent, uint256 day) external view returns (uint256);
 
     /// @notice The balance sheet of the primary chain, for invariant I1a.
     function books() external view returns (Books memory);
 
-    /// @notice Whether `use` is in its batch: whether `proof`, as OpenZeppelin's merkle-tree makes it, leads from the
-    /// use's leaf to the stored root of the batch. False for an unknown batch.
-    function verify(Use calldata use, bytes32[] calldata proof) external view returns (bool);
+    /// @notice Whether `record` was booked and debited `use` or a part of it: `useProof` leads from the use's leaf to
+    /// the root of the record, `recordProof` from the record's leaf to the root of a chunk, both belong to one account,
+    /// and what the use charges lies within the record, in whole or in part.
+    /// @dev Proofs are as for OpenZeppelin's MerkleProof. The trees pair their leaves in order, and an odd last node
+    /// moves up unchanged.
+    function verify(
+        Use calldata use,
+        bytes32[] calldata useProof,
+        Record calldata record,
+        bytes32[] calldata recordProof
+    ) external view returns (bool);
 
-    /// @notice The leaf of a use in the Merkle tree of its batch:
-    /// keccak256(keccak256(abi.encode(chainId, settlement, batch, account, receipt, costNanoUsd, server, dayServed,
-    /// offerHash))). The double hash prevents an inner node from passing as a leaf.
+    /// @notice The leaf of a use in the Merkle tree of its statement:
+    /// keccak256(keccak256(abi.encode(chainId, settlement, account, receipt, endsAtNanoUsd, costNanoUsd,
+    /// chargedNanoUsd, dayServed, server, offerHash, snapshot))). The double hash prevents an inner node from passing
+    /// as a leaf.
     function leafOf(Use calldata use) external view returns (bytes32);
 
     /// @notice Burns `amount` of the caller's tokens and credits the caller. Irreversible.
@@ -346,17 +335,25 @@ interface IInferenceSettlement {
     /// {ZeroAmount} or {ZeroAccount}. Emits {Activated}.
     function activateBridged(uint256 amount, address account, address from, uint32 srcEid, bytes32 guid) external;
 
-    /// @notice Debits the accounts of a batch, atomically. Uses served by the protocol's account are owed to the
-    /// provider. Uses served by an agent are split: 40 % is owed to its Safe, 10 % is minted back to the account in
-    /// whole token units (the remainder stays owed until its next use), and the rest is owed to its treasury.
+    /// @notice Debits accounts under the ceiling of `day`: today, or yesterday until 06:00 UTC.
+    /// @param data packed, integers big-endian: the number of agents (1 byte); for each agent its address (20) and the
+    /// day on which it served (2), in ascending order of these 22 bytes; then records to the end, each of an account
+    /// (20), the total of debits from which it starts (8), an amount (8), the root of its uses (32), the number of its
+    /// parts (1), and for each part the index of an agent (1) and an amount (8).
+    /// @dev A record is skipped unless it starts at the account's total of debits. Otherwise it debits its amount, or
+    /// what the account's credit and the ceiling of the day leave of it; if that is nothing, it is skipped too. Parts
+    /// are paid out of the debit in order. An agent serves at most its capacity of its day (none if the registry does
+    /// not know it); what exceeds that, and what no part covers, is owed to the provider. A skipped record leaves no
+    /// trace, but must be well-formed.
+    /// An agent's Safe is owed 40 % of what it serves and its treasury 50 %; a tenth is owed back to the account.
     /// The offer that an agent's computer signed is checked by the gateway and not here: a computer may be removed
     /// before its uses are posted. Each leaf has the hash of the offer.
-    /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {TooManyServes}, {NoRoot}, {WrongDay},
-    /// {CeilingReached}, {InsufficientCredit}, {NotAnAgent} or {CapacityExceeded}. Emits {Debited} for each entry,
-    /// {Served} for each serve, and {Settled}.
-    function settle(Batch calldata batch) external;
+    /// Reverts with {OnlySettler}, {WrongDay}, {MalformedData}, {PartsAboveAmount}, or {CeilingReached} if there are
+    /// records and the ceiling leaves nothing. Emits {Settled} if anything was debited.
+    function settle(uint32 day, bytes calldata data) external;
 
-    /// @notice Pays the provider what it is owed, in whole token units. Anyone may call this function and the next two.
+    /// @notice Pays the provider what it is owed, in whole token units. Anyone may call this function and the next
+    /// three.
     /// @dev Reverts with {NothingOwed} or with an error of the stablecoin. Emits {Paid}.
     function payProvider() external;
 
@@ -365,6 +362,10 @@ interface IInferenceSettlement {
 
     /// @notice Pays an agent's treasury what it is owed.
     function payTreasury(address agent) external;
+
+    /// @notice Mints to `account` what it is owed back, as tokens. Their dollars stay in the backing.
+    /// @dev Reverts with {NothingOwed}. The minter emits {ITokenMinter.MintedBack}.
+    function payBack(address account) external;
 
     /// @notice Raises the ceiling from today on. The delay is enforced by the timelock.
     /// @dev Reverts with {OnlyTimelock} or {CeilingNotHigher}.
@@ -375,7 +376,7 @@ interface IInferenceSettlement {
     /// @dev Reverts with {OnlyGuardian} or {CeilingNotLower}.
     function lowerCeiling(uint96 toNanoUsd) external;
 
-    /// @notice Stops settlement immediately: no batch can be posted until the timelock appoints a new settler.
+    /// @notice Stops settlement immediately: no chunk can be posted until the timelock appoints a new settler.
     /// @dev Reverts with {OnlyGuardian}.
     function revokeSettler() external;
 
@@ -390,4 +391,8 @@ interface IInferenceSettlement {
     /// @notice Sets the address at which the provider is paid.
     /// @dev Reverts with {OnlyTimelock}.
     function setProvider(address newProvider) external;
+
+    /// @notice Sets the public key with which the gateway signs receipts.
+    /// @dev Reverts with {OnlyTimelock}. Earlier keys are found in {ReceiptKeyChanged}.
+    function setReceiptKey(bytes32 newReceiptKey) external;
 }

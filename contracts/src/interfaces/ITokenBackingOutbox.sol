@@ -33,7 +33,7 @@ interface ITokenBackingOutbox {
     /// @notice The caller is not the timelock.
     error OnlyTimelock();
 
-    /// @notice The last batch was sent less than {MIN_INTERVAL} ago.
+    /// @notice The wait after the last batch is not over.
     error TooSoon(uint256 readyAt);
 
     /// @notice `batch` is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
@@ -68,7 +68,8 @@ interface ITokenBackingOutbox {
     /// @notice Seconds after which a batch smaller than {MIN_BATCH} can be sent: 24 hours.
     function MAX_AGE() external view returns (uint256);
 
-    /// @notice The minimum number of seconds between two batches: 1 hour.
+    /// @notice The wait after a batch of all that could be sent: 1 hour. After a smaller batch it is shorter in
+    /// proportion, so that at most {MAX_BATCH} leaves in an hour.
     function MIN_INTERVAL() external view returns (uint256);
 
     /// @notice The maximum cost of a batch, in basis points: 30.
@@ -83,8 +84,8 @@ interface ITokenBackingOutbox {
     /// @notice The time since when dollars have been pending; meaningless if none are pending.
     function pendingSince() external view returns (uint256);
 
-    /// @notice The time of the last batch; 0 if there was none.
-    function lastFlushAt() external view returns (uint256);
+    /// @notice The time from which on the next batch can be sent; 0 if there was none before.
+    function nextFlushAt() external view returns (uint256);
 
     /// @notice The sum of all dollars sent. Subtract what the primary chain has booked to get the dollars in flight.
     function flushed() external view returns (uint256);
@@ -92,9 +93,9 @@ interface ITokenBackingOutbox {
     /// @notice The dollars held here that are not pending. They pay for bridging.
     function costReserve() external view returns (uint256);
 
-    /// @notice The batch that {flush} would send now if it is due, at most what the bridge can carry; the native fee to
-    /// attach; and the cost in dollars.
-    function quoteFlush() external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
+    /// @notice The batch that {flush} would send now if it is due, at most `most` and what the bridge can carry; the
+    /// native fee to attach; and the cost in dollars.
+    function quoteFlush(uint256 most) external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 
     /// @notice Books `amount` dollars that the minter has just transferred here.
     /// @dev Trust: called by the minter only, after the balance of the outbox grew by exactly `amount`. Must not revert
@@ -102,9 +103,11 @@ interface ITokenBackingOutbox {
     function onMint(uint256 amount) external;
 
     /// @notice Sends the next batch. Anyone may call it. The caller pays the native fee and is refunded any excess.
+    /// @param most the largest batch to send, for a bridge that refuses more and does not say so beforehand. Less than
+    /// {MIN_BATCH} means {MIN_BATCH}.
     /// @dev Reverts with {TooSoon}, {BatchTooSmall}, {CostTooHigh} or {CostReserveShort}, or with an error of the
     /// adapter or of the bridge.
-    function flush() external payable returns (bytes32 id);
+    function flush(uint256 most) external payable returns (bytes32 id);
 
     /// @notice Sets the adapter.
     /// @dev Reverts with {OnlyTimelock}.

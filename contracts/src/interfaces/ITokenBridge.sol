@@ -12,12 +12,14 @@ import {ITokenMinter} from "./ITokenMinter.sol";
 /// @dev Messages: tokens are burned on the source chain, then minted or credited on the destination chain. Each message
 /// takes effect once, in any order. On the primary chain a message must be covered by the line of its source chain (see
 /// {ITokenMinter}). On a secondary chain transfers mint at most {DAILY_MINT_CAP} per UTC day, and what leaves the chain
-/// on that day makes room again. A message that is not covered waits, and anyone may {deliver} it later.
+/// on that day makes room again. A message that is not covered waits, and anyone may {deliver} it later. While
+/// activations from a chain wait, its later messages wait behind them, so that none takes the dollars of an earlier
+/// activation.
 /// Trust: libraries, verifiers, peers and gas are set at construction, and peers never change. The timelock is owner
 /// and delegate: it may replace libraries and verifiers at the endpoint, and remove a forged message. The guardian may
-/// pause for at most 7 days at a time, which is at least the timelock's delay. Forged messages to the primary chain take
-/// at most the line of their source chain. Forged messages to a secondary chain add at most the daily mint cap to its
-/// supply in a day, and what of that returns to the primary chain draws on the line too.
+/// pause for at most 7 days at a time, which is at least the timelock's delay. Forged messages to the primary chain
+/// take at most the line of their source chain. Forged messages to a secondary chain add at most the daily mint cap to
+/// its supply in a day, and what of that returns to the primary chain draws on the line too.
 interface ITokenBridge {
     /// @notice What a message does on the destination chain.
     enum Kind {
@@ -102,6 +104,9 @@ interface ITokenBridge {
     /// @notice A pathway needs at least two verifiers.
     error TooFewVerifiers(uint32 eid);
 
+    /// @notice A pathway has no executor or no confirmations, which LayerZero reads as its defaults.
+    error IncompletePathway(uint32 eid);
+
     /// @notice The wiring fits neither chain: a primary chain has minter, settlement and its pathways; a secondary
     /// chain has neither of the two and one pathway.
     error AmbiguousChain();
@@ -120,6 +125,9 @@ interface ITokenBridge {
 
     /// @notice No message with this id is waiting.
     error NotWaiting(bytes32 guid);
+
+    /// @notice An activation from the same chain that arrived earlier still waits.
+    error NotNext(bytes32 guid);
 
     /// @notice The message is still not covered: by the line of its source chain, or by today's mint cap.
     error NotCovered(bytes32 guid);
@@ -178,10 +186,12 @@ interface ITokenBridge {
     function activateOnBase(uint256 amount, address account, address refund) external payable returns (bytes32 guid);
 
     /// @notice Delivers a waiting message that is now covered. Anyone may call it.
-    /// @dev Reverts with {NotWaiting}, {NotCovered} or {Paused}.
+    /// @dev Reverts with {NotWaiting}, {NotNext}, {NotCovered} or {Paused}.
     function deliver(bytes32 guid, uint32 srcEid, Message calldata message) external;
 
-    /// @notice Removes a waiting message permanently. For forged messages. Only the timelock may call it.
+    /// @notice Removes a waiting message permanently. For forged messages. Only the timelock may call it. What an
+    /// honest message burned is then lost to its recipient: its dollars stay in the line of its chain for the messages
+    /// after it, and the operator can only make good with a gift ({IInferenceSettlement.activateFor}).
     /// @dev Reverts with {NotWaiting} or `OwnableUnauthorizedAccount`.
     function discard(bytes32 guid) external;
 

@@ -186,16 +186,17 @@ contract AgentFeeConverterTest is AgentsTest {
         converter.convert(address(agent), bob);
     }
 
-    function testConvert_waitsUntilItIsListedAgain() public {
+    /// @dev Shares that were taken before the token was unlisted are sold on its last market.
+    function testConvert_afterTheTokenWasUnlisted() public {
         notify(address(agent), staking, 5e18);
         vm.prank(timelock);
         converter.unlist(address(staking));
         assertEq(notify(address(agent), staking, 5e18), 0);
-        vm.expectRevert(abi.encodeWithSelector(IMarkets.NotListed.selector, staking));
-        converter.convert(address(agent), address(staking));
-        vm.prank(timelock);
-        converter.list(firstListings()[0]);
+        assertEq(address(converter.marketOf(address(staking)).pool), address(0));
         assertGt(converter.convert(address(agent), address(staking)), 0);
+        assertEq(converter.pending(address(agent), address(staking)), 0);
+        vm.expectRevert(IAgentFeeConverter.NothingToConvert.selector);
+        converter.convert(address(agent), address(staking));
     }
 
     /* MARKETS */

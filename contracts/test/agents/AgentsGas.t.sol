@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {AgentToken} from "../../src/agents/AgentToken.sol";
-import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
+import {Asked, AskedPart, Chunks, Listed} from "../helpers/Chunks.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
 /// @notice The gas of each operation as a whole transaction, with real USDC, Uniswap pools and Safes, for agents that
@@ -44,34 +44,42 @@ contract AgentsGasTest is AgentsTest {
         }
     }
 
-    /// @dev The most expensive batch: each serve is the first of an agent and of an account. It fits in a transaction,
-    /// whose gas EIP-7825 limits.
-    function testGas_settleTheMostExpensiveBatch() public {
-        IInferenceSettlement.Batch memory batch;
-        (batch.id, batch.root) = (1, "root");
-        batch.serves = new IInferenceSettlement.Serve[](settlement.MAX_BATCH_SERVES());
-        batch.debits = new IInferenceSettlement.Debit[](settlement.MAX_BATCH_ENTRIES() - batch.serves.length);
+    /// @dev The most expensive records: each has one part of an agent that serves for the first time, from a table of as
+    /// many agents.
+    function testGas_settleAHundredNewAgents() public {
+        address[] memory sellers = new address[](100);
         staking.mint(address(this), 200e18);
         staking.approve(address(pool), 200e18);
-        for (uint256 i; i < batch.serves.length; ++i) {
-            address seller = address(createAgent(agentOwner));
-            pool.enterFor(seller, 1e18);
+        for (uint256 i; i < sellers.length; ++i) {
+            sellers[i] = address(createAgent(agentOwner));
+            pool.enterFor(sellers[i], 1e18);
             vm.prank(agentOwner);
-            AgentToken(seller).setReserve(1e18);
-            batch.serves[i] = IInferenceSettlement.Serve(seller, newAccount(i), 0, 12_345_678);
-        }
-        for (uint256 i; i < batch.debits.length; ++i) {
-            batch.debits[i] = IInferenceSettlement.Debit(newAccount(batch.serves.length + i), 12_345_678);
+            AgentToken(sellers[i]).setReserve(1e18);
         }
         warpTo(1, 1 hours);
-        batch.day = block.timestamp / 1 days;
-        for (uint256 i; i < batch.serves.length; ++i) {
-            batch.serves[i].day = uint32(batch.day);
+        uint256 day = block.timestamp / 1 days;
+        sort(sellers);
+        Listed[] memory table = new Listed[](sellers.length);
+        Asked[] memory records = new Asked[](sellers.length);
+        for (uint256 i; i < sellers.length; ++i) {
+            table[i] = Listed(sellers[i], uint16(day));
+            (records[i].account, records[i].amount, records[i].root) = (newAccount(i), 12_345_678, keccak256("root"));
+            records[i].parts = new AskedPart[](1);
+            records[i].parts[0] = AskedPart(uint8(i), 12_345_678);
         }
+        bytes memory data = Chunks.encode(table, records);
         vm.prank(settler);
-        settlement.settle(batch);
-        uint256 gas = vm.snapshotGasLastCall("InferenceSettlement", "settle the most expensive batch");
-        assertLt(gas, 2 ** 24);
+        settlement.settle(uint32(day), data);
+        vm.snapshotGasLastCall("InferenceSettlement", "settle 100 accounts, each served by a new agent");
+        assertEq(settlement.owedProviderNanoUsd(), 0);
+    }
+
+    function sort(address[] memory list) private pure {
+        for (uint256 i = 1; i < list.length; ++i) {
+            for (uint256 j = i; j != 0 && list[j] < list[j - 1]; --j) {
+                (list[j], list[j - 1]) = (list[j - 1], list[j]);
+            }
+        }
     }
 
     function newAccount(uint256 i) private returns (address account) {

@@ -235,6 +235,28 @@ contract BackerVaultTest is AgentsTest {
         assertApproxEqAbs(claim(alice), dripping * time / 1 days, 1);
     }
 
+    /// @dev The total falls below the minimum: those who remain keep their share of what was given before, and only new
+    /// rewards go to the Safe.
+    function testFuzzUnback_smallBackersKeepTheirRewards(uint256 time, uint256 owners) public {
+        (time, owners) = (bound(time, 0, 1 days - 1), bound(owners, 1, 1e18 - 1));
+        back(alice, id, owners);
+        back(bob, id, 1e18 - owners);
+        rewardDollars(2_000_000);
+        warpTo(1, time);
+        rewardDollars(4_000_000);
+        uint256 safeBefore = token.balanceOf(agentSafe);
+        vm.prank(alice);
+        vault.unback(id, owners);
+        uint256 left = 1_000_000 - 1_000_000 * time / 1 days + 2_000_000;
+        assertApproxEqAbs(token.balanceOf(agentSafe) - safeBefore, left * owners / 1e18, 3);
+        safeBefore = token.balanceOf(agentSafe);
+        rewardDollars(2_000_000);
+        assertEq(token.balanceOf(agentSafe), safeBefore + 2_000_000);
+        warpTo(3, 0);
+        assertApproxEqAbs(claim(bob), 3_000_000 * (1e18 - owners) / 1e18, 3);
+        assertApproxEqAbs(claim(alice), (3_000_000 - left) * owners / 1e18, 2);
+    }
+
     function testUnback_lastBackerOfNothing() public {
         back(alice, id, 1e18);
         vm.recordLogs();

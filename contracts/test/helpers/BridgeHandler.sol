@@ -123,7 +123,8 @@ abstract contract BridgeHandler is PrimaryHandler {
         bool done = wasDelivered[message.guid];
         bool covered = isCovered(message);
         bytes4 reason = done ? ITokenBridge.NotWaiting.selector : ITokenBridge.NotCovered.selector;
-        if (done || !covered) vm.expectRevert(abi.encodeWithSelector(reason, message.guid));
+        if (!done && !isNext(message)) reason = ITokenBridge.NotNext.selector;
+        if (done || !isNext(message) || !covered) vm.expectRevert(abi.encodeWithSelector(reason, message.guid));
         to.deliver(message.guid, message.srcEid, message.message);
     }
 
@@ -137,16 +138,16 @@ abstract contract BridgeHandler is PrimaryHandler {
 
     /* DOLLARS */
 
-    function flush(uint256 chainSeed, bool patient) external observed {
+    function flush(uint256 chainSeed, uint256 most, bool patient) external observed {
         TokenBackingOutbox outbox = chains[secondaryOf(chainSeed)].outbox;
         if (patient) vm.warp(block.timestamp + 1 hours);
-        (uint256 amount, uint256 fee, uint256 cost) = outbox.quoteFlush();
+        (uint256 amount, uint256 fee, uint256 cost) = outbox.quoteFlush(most);
         bool due = amount >= 10e6 || (amount != 0 && block.timestamp >= outbox.pendingSince() + 1 days);
-        bool early = block.timestamp < outbox.lastFlushAt() + 1 hours;
+        bool early = block.timestamp < outbox.nextFlushAt();
         bool tooExpensive = cost > amount * 30 / 10_000 || cost > outbox.costReserve();
         vm.deal(address(this), fee);
         if (early || !due || tooExpensive) vm.expectRevert();
-        outbox.flush{value: fee}();
+        outbox.flush{value: fee}(most);
     }
 
     function book(uint256 chainSeed) external observed {
@@ -260,6 +261,19 @@ abstract contract BridgeHandler is PrimaryHandler {
     function isPaused(Packet memory packet) private view returns (bool) {
         TokenBridge to = chains[chainOf(packet.dstEid)].bridge;
         return packet.receiver == address(to) && block.timestamp < to.pausedUntil();
+    }
+
+    /// @dev Whether no activation of the same chain waits that goes before: one that arrived earlier, or, for a
+    /// transfer, any.
+    function isNext(Held memory message) private view returns (bool) {
+        for (uint256 i; i < held.length; ++i) {
+            Held memory other = held[i];
+            bool isActivation = other.message.kind == ITokenBridge.Kind.Activation;
+            if (isActivation && other.guid == message.guid) return true;
+            bool isOfItsChain = other.chain == message.chain && other.srcEid == message.srcEid;
+            if (isActivation && isOfItsChain && chains[0].bridge.waiting(other.guid) != 0) return false;
+        }
+        return true;
     }
 
     function isCovered(Held memory message) private view returns (bool) {

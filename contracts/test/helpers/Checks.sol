@@ -55,7 +55,7 @@ abstract contract Checks is ThreeChains {
         assertGe(real, chain.outbox.pending() * chain.outbox.SCALE(), "I2 outbox");
     }
 
-    /// @notice I3: credits, amounts owed and balances each sum to their totals.
+    /// @notice I3: credits, amounts owed (with what rounding keeps) and balances each sum to their totals.
     function checkI3() public view {
         assertEq(handler.creditSumNanoUsd(), settlement.totalCreditNanoUsd(), "I3 credit");
         assertEq(handler.owedSumNanoUsd(), settlement.totalOwedNanoUsd(), "I3 owed");
@@ -86,7 +86,7 @@ abstract contract Checks is ThreeChains {
         return usdc.balanceOf(minter.inboxOf(chain.lz.eid)) / minter.SCALE();
     }
 
-    /// @notice I5: what was debited on a day never exceeded the ceiling at the time of each batch.
+    /// @notice I5: what was debited on a day never exceeded the ceiling at the time of each chunk.
     function checkI5() public view {
         assertEq(handler.ceilingBreaches(), 0, "I5 ceiling");
         assertTrue(handler.booksOfDaysAgree(), "I5 books");
@@ -98,7 +98,7 @@ abstract contract Checks is ThreeChains {
     }
 
     /// @notice I7: what minters issued, as tokens or credit, equals the dollars they received; what was minted back is
-    /// a tenth of what agents served, less the fractions kept for the next unit.
+    /// a tenth of what agents served each account, less what is still owed.
     function checkI7() public view {
         for (uint256 i; i < 3; ++i) {
             Flow memory flow = handler.flowOf(i);
@@ -123,14 +123,13 @@ abstract contract Checks is ThreeChains {
         assertEq(used, handler.debited(), "I8 debits");
     }
 
-    /// @notice I9: each activation, batch and message takes effect once, in order, as its event states.
+    /// @notice I9: each activation, record and message takes effect once, as its event states.
     function checkI9() public view {
         assertEq(handler.wrongAnnouncements(), 0, "I9 activations");
         assertEq(handler.lastId(), settlement.activationCount(), "I9 activation count");
         assertEq(handler.announcedTotal(), settlement.totalActivated(), "I9 activation total");
-        assertTrue(handler.creditsAgree(), "I9 credits");
-        assertEq(handler.wrongBatches(), 0, "I9 batches");
-        assertEq(handler.lastBatch(), settlement.batchCount(), "I9 batch count");
+        assertTrue(handler.accountsAgree(), "I9 accounts");
+        assertEq(handler.wrongChunks(), 0, "I9 chunks");
         assertEq(handler.debited(), settlement.totalDebitedNanoUsd(), "I9 debits");
         assertEq(handler.doubleDeliveries(), 0, "I9 messages");
     }

@@ -10,12 +10,13 @@ import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol"
 import {ITokenBridge} from "../../src/interfaces/ITokenBridge.sol";
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {BridgeHandler} from "./BridgeHandler.sol";
+import {Asked, AskedPart, Chunks, Listed} from "./Chunks.sol";
 import {Held} from "./Observer.sol";
 import {PrimaryHandler} from "./PrimaryHandler.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice All actions on the three chains: those open to anyone, batches, payments and the ceiling; and attempts that
+/// @notice All actions on the three chains: those open to anyone, chunks, payments and the ceiling; and attempts that
 /// must fail.
 contract Handler is BridgeHandler {
     using SafeCast for uint256;
@@ -32,68 +33,62 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /* BATCHES */
+    /* CHUNKS */
 
-    function settle(uint256 accountSeed, uint256 amount, uint256 entries, bool yesterday) external observed {
-        IInferenceSettlement.Batch memory batch = newBatch(yesterday);
-        uint256 left = leftOn(batch.day);
-        entries = bound(entries, 1, actors.length);
-        batch.debits = new IInferenceSettlement.Debit[](entries);
-        for (uint256 i; i < entries; ++i) {
-            address account = actorOf(accountSeed % actors.length + i);
-            uint256 part = bound(amount, 0, least(left, SETTLEMENT.creditNanoUsd(account)));
-            batch.debits[i] = IInferenceSettlement.Debit(account, part.toUint96());
-            left -= part;
+    /// @dev Records that credit and ceiling may not cover, and some that start at another total.
+    function settle(uint256 accountSeed, uint256 amount, uint256 entries, uint256 misses, bool yesterday)
+        external
+        observed
+    {
+        Asked[] memory records = new Asked[](bound(entries, 1, actors.length));
+        for (uint256 i; i < records.length; ++i) {
+            records[i] = ask(actorOf(accountSeed % actors.length + i), bound(amount, 0, 70e9));
+            if (misses % 7 == i) records[i].before += 1;
         }
-        post(batch);
+        post(dayOf(yesterday), new Listed[](0), records);
     }
 
     function settleServed(uint256 accountSeed, uint256 agentSeed, uint256 amount, uint256 age, bool yesterday)
         external
         observed
     {
-        IInferenceSettlement.Batch memory batch = newBatch(yesterday);
-        address account = actorOf(accountSeed);
         address agent = agents[agentSeed % agents.length];
-        uint256 day = batch.day + 1 - age % 6;
+        uint256 day = block.timestamp / 1 days - age % 6;
         if (POOL.capacityOn(agent, day) == 0) POOL.setCapacity(agent, day, 1 + agentSeed % 30e9);
-        uint256 most = least(leftOn(batch.day), SETTLEMENT.creditNanoUsd(account));
-        most = least(most, POOL.capacityOn(agent, day) - SETTLEMENT.servedNanoUsd(agent, day));
-        batch.serves = new IInferenceSettlement.Serve[](1);
-        batch.serves[0] = IInferenceSettlement.Serve(agent, account, day.toUint32(), bound(amount, 0, most).toUint96());
-        if (day <= batch.day && day + 3 >= batch.day) post(batch);
-        else refuse(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day, batch.day));
+        Listed[] memory table = new Listed[](1);
+        table[0] = Listed(agent, uint16(day));
+        Asked[] memory records = new Asked[](1);
+        records[0] = ask(actorOf(accountSeed), bound(amount, 0, 40e9));
+        records[0].parts = new AskedPart[](2);
+        records[0].parts[0].amount = records[0].amount / 3;
+        records[0].parts[1].amount = records[0].amount / 2;
+        post(dayOf(yesterday), table, records);
     }
 
-    /// @dev A batch that exceeds what a day, an account or an agent has left reverts.
-    function settleTooMuch(uint256 accountSeed, uint256 agentSeed, uint256 excess) external observed {
-        IInferenceSettlement.Batch memory batch = newBatch(false);
+    /// @dev A chunk of a wrong day, cut short, with parts above the amount, or above a ceiling of which nothing is left.
+    function settleRefused(uint256 accountSeed, uint256 kind, uint256 amount) external observed {
+        uint256 day = dayOf(false);
         address account = actorOf(accountSeed);
-        address agent = agents[agentSeed % agents.length];
-        excess = bound(excess, 1, 1e12);
-        uint256 kind = excess % 3;
-        if (kind == 0) {
-            batch.debits = new IInferenceSettlement.Debit[](1);
-            batch.debits[0] = IInferenceSettlement.Debit(account, (leftOn(batch.day) + excess).toUint96());
-        } else if (kind == 1) {
-            batch.debits = new IInferenceSettlement.Debit[](1);
-            batch.debits[0] =
-                IInferenceSettlement.Debit(account, (SETTLEMENT.creditNanoUsd(account) + excess).toUint96());
-        } else {
-            batch.serves = new IInferenceSettlement.Serve[](1);
-            uint256 left = POOL.capacityOn(agent, batch.day) - SETTLEMENT.servedNanoUsd(agent, batch.day);
-            batch.serves[0] =
-                IInferenceSettlement.Serve(agent, account, batch.day.toUint32(), (left + excess).toUint96());
+        bytes memory data = Chunks.debit(account, debitedOf(account), bound(amount, 1, 1e12));
+        if (kind % 3 == 0) refuse(day + 1, data);
+        if (kind % 3 == 1) refuse(day, bytes.concat(data, hex"00"));
+        if (kind % 3 == 2) {
+            data = Chunks.serve(agents[0], day, account, debitedOf(account), bound(amount, 1, 1e12));
+            // The highest byte of the part's amount.
+            data[data.length - 8] = 0x01;
+            refuse(day, data);
         }
-        refuse(batch, "");
+        if (leftOn(day) == 0) refuse(day, Chunks.debit(account, debitedOf(account), 1));
     }
 
     function pay(uint256 payee, uint256 agentSeed) external observed {
         address agent = agents[agentSeed % agents.length];
         (uint256 safe, uint256 treasury) = SETTLEMENT.owedAgentNanoUsd(agent);
-        if (payee % 3 == 0 && SETTLEMENT.owedProviderNanoUsd() >= 1000) SETTLEMENT.payProvider();
-        if (payee % 3 == 1 && safe >= 1000) SETTLEMENT.paySafe(agent);
-        if (payee % 3 == 2 && treasury >= 1000) SETTLEMENT.payTreasury(agent);
+        address account = actorOf(agentSeed);
+        if (payee % 4 == 0 && SETTLEMENT.owedProviderNanoUsd() >= 1000) SETTLEMENT.payProvider();
+        if (payee % 4 == 1 && safe >= 1000) SETTLEMENT.paySafe(agent);
+        if (payee % 4 == 2 && treasury >= 1000) SETTLEMENT.payTreasury(agent);
+        if (payee % 4 == 3 && SETTLEMENT.owedBackNanoUsd(account) >= 1000) SETTLEMENT.payBack(account);
     }
 
     function changeCeiling(uint256 to, bool up) external observed {
@@ -112,7 +107,7 @@ contract Handler is BridgeHandler {
     function tryWithoutRight(uint256 callerSeed, uint256 amount, uint256 chainSeed) external observed {
         address caller = actorOf(callerSeed);
         Chain storage secondary = chains[secondaryOf(chainSeed)];
-        IInferenceSettlement.Batch memory batch = newBatch(false);
+        uint32 day = uint32(dayOf(false));
         uint32 eid = secondary.lz.eid;
         vm.startPrank(caller);
         vm.expectRevert(ITokenMinter.OnlySettlement.selector);
@@ -136,7 +131,7 @@ contract Handler is BridgeHandler {
         vm.expectRevert(IInferenceSettlement.OnlyBridge.selector);
         SETTLEMENT.activateBridged(amount, caller, caller, eid, 0);
         vm.expectRevert(IInferenceSettlement.OnlySettler.selector);
-        SETTLEMENT.settle(batch);
+        SETTLEMENT.settle(day, hex"00");
         vm.expectRevert(ITokenBackingOutbox.OnlyMinter.selector);
         secondary.outbox.onMint(amount);
         vm.expectRevert(ITokenBridge.PeersAreFixed.selector);
@@ -168,12 +163,13 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /// @dev Whether the credit of each account matches the events.
-    function creditsAgree() external view returns (bool agree) {
+    /// @dev Whether the totals of each account match the events.
+    function accountsAgree() external view returns (bool agree) {
         agree = true;
         for (uint256 i; i < actors.length; ++i) {
-            uint256 seen = creditOf[bytes32(uint256(uint160(actors[i])))];
-            agree = agree && seen == SETTLEMENT.creditNanoUsd(actors[i]);
+            (uint256 activated, uint256 debitedNow, uint256 served) = SETTLEMENT.accountOf(actors[i]);
+            agree = agree && activated == activatedOf[actors[i]] && debitedNow == debitedFrom[actors[i]]
+                && served == servedTo[actors[i]];
         }
     }
 
@@ -183,11 +179,21 @@ contract Handler is BridgeHandler {
         }
     }
 
+    /// @dev What is owed to all, and what rounding kept from agents and accounts, computed from the events.
     function owedSumNanoUsd() external view returns (uint256 sum) {
         sum = SETTLEMENT.owedProviderNanoUsd() + owedBackSumNanoUsd();
         for (uint256 i; i < agents.length; ++i) {
             (uint256 safe, uint256 treasury) = SETTLEMENT.owedAgentNanoUsd(agents[i]);
-            sum += safe + treasury;
+            uint256 served = servedBy[agents[i]];
+            sum += safe + treasury + served - served * 40 / 100 - served * 50 / 100;
+        }
+        sum -= backDue();
+    }
+
+    /// @notice A tenth of what agents served each account, computed from the events.
+    function backDue() public view returns (uint256 sum) {
+        for (uint256 i; i < actors.length; ++i) {
+            sum += servedTo[actors[i]] / 10;
         }
     }
 
@@ -201,7 +207,7 @@ contract Handler is BridgeHandler {
     function booksOfDaysAgree() external view returns (bool agree) {
         uint256 today = block.timestamp / 1 days;
         agree = true;
-        for (uint256 day = today - 4; day <= today; ++day) {
+        for (uint256 day = today - 8; day <= today; ++day) {
             agree = agree && SETTLEMENT.paidNanoUsd(day) == paidOn[day];
             for (uint256 i; i < agents.length; ++i) {
                 agree = agree && SETTLEMENT.servedNanoUsd(agents[i], day) == servedOn[agents[i]][day];
@@ -211,26 +217,30 @@ contract Handler is BridgeHandler {
 
     /* HELPERS */
 
-    function newBatch(bool yesterday) private view returns (IInferenceSettlement.Batch memory batch) {
-        batch.id = SETTLEMENT.batchCount() + 1;
-        batch.day = block.timestamp / 1 days;
-        batch.root = keccak256(abi.encode(batch.id));
-        if (yesterday && block.timestamp % 1 days < 6 hours) --batch.day;
+    function dayOf(bool yesterday) private view returns (uint256 day) {
+        day = block.timestamp / 1 days;
+        if (yesterday && block.timestamp % 1 days < 6 hours) --day;
     }
 
-    function post(IInferenceSettlement.Batch memory batch) private {
-        // If the ceiling was lowered below the amount already debited, even a batch of zero reverts.
-        if (SETTLEMENT.paidNanoUsd(batch.day) > SETTLEMENT.ceilingOn(batch.day)) return;
+    function debitedOf(address account) private view returns (uint256 debitedNow) {
+        (, debitedNow,) = SETTLEMENT.accountOf(account);
+    }
+
+    function ask(address account, uint256 amount) private view returns (Asked memory asked) {
+        (asked.account, asked.before, asked.amount) = (account, debitedOf(account).toUint64(), amount.toUint64());
+        asked.root = keccak256(abi.encode(account, asked.before));
+    }
+
+    function post(uint256 day, Listed[] memory table, Asked[] memory records) private {
+        if (leftOn(day) == 0) return;
         vm.prank(SETTLEMENT.settler());
-        SETTLEMENT.settle(batch);
+        SETTLEMENT.settle(uint32(day), Chunks.encode(table, records));
     }
 
-    /// @dev The batch reverts, with this reason unless it is empty.
-    function refuse(IInferenceSettlement.Batch memory batch, bytes memory reason) private {
+    function refuse(uint256 day, bytes memory data) private {
         vm.startPrank(SETTLEMENT.settler());
-        if (reason.length == 0) vm.expectRevert();
-        else vm.expectRevert(reason);
-        SETTLEMENT.settle(batch);
+        vm.expectRevert();
+        SETTLEMENT.settle(uint32(day), data);
         vm.stopPrank();
         // Recorded logs include the events of the call that reverted; discard them.
         vm.getRecordedLogs();
@@ -239,9 +249,5 @@ contract Handler is BridgeHandler {
     function leftOn(uint256 day) private view returns (uint256) {
         (uint256 ceiling, uint256 paid) = (SETTLEMENT.ceilingOn(day), SETTLEMENT.paidNanoUsd(day));
         return paid < ceiling ? ceiling - paid : 0;
-    }
-
-    function least(uint256 a, uint256 b) private pure returns (uint256) {
-        return a < b ? a : b;
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
 import {TokenBridge} from "../../src/TokenBridge.sol";
 import {TokenMinter} from "../../src/TokenMinter.sol";
@@ -54,8 +52,6 @@ contract MutantMinter is TokenMinter {
 
 /// @notice A settlement in which each function adds one defect.
 contract MutantSettlement is InferenceSettlement {
-    using SafeCast for uint256;
-
     constructor(Wiring memory wiring) InferenceSettlement(wiring) {}
 
     function creditForNothing(uint256 amount, address account) external {
@@ -67,15 +63,16 @@ contract MutantSettlement is InferenceSettlement {
     }
 
     function creditOutsideTheTotal(uint256 amountNanoUsd, address account) external {
-        creditNanoUsd[account] += amountNanoUsd;
+        _accounts[account].totals += amountNanoUsd << 80;
     }
 
     function skipAnId() external {
-        _activationCount += 1;
+        activationCount += 1;
     }
 
     function announceTwice(address account) external {
-        emit Activated(_activationCount, account, account, 1, _totalActivated, creditNanoUsd[account], 0, 0);
+        (uint80 activated,,) = accountOf(account);
+        emit Activated(activationCount, account, account, 1, totalActivated, activated, 0, 0);
     }
 
     function payWithoutDebit(address to, uint256 amount) external {
@@ -83,32 +80,56 @@ contract MutantSettlement is InferenceSettlement {
     }
 
     function oweTwice(uint128 amountNanoUsd) external {
-        _owedProviderNanoUsd += amountNanoUsd;
+        owedProviderNanoUsd += amountNanoUsd;
     }
 
     function oweOutsideTheRoles(uint128 amountNanoUsd) external {
-        _totalOwedNanoUsd += amountNanoUsd;
+        _totalPaidNanoUsd -= amountNanoUsd;
     }
 
-    function skipABatch() external {
-        _batchCount += 1;
+    function payASafeTwice(address agent, uint80 amountNanoUsd) external {
+        _agents[agent].paidSafe -= amountNanoUsd;
     }
 
-    /// @dev A batch that ignores the ceiling.
-    function settleBeyondTheCeiling(uint256 day, Debit[] calldata debits) external {
-        uint256 total = _debitAll(_batchCount + 1, debits);
-        paidNanoUsd[day] += total;
-        (_batchCount, _totalDebitedNanoUsd) = (_batchCount + 1, _totalDebitedNanoUsd + total.toUint192());
-        _owedProviderNanoUsd += total.toUint128();
-        _totalOwedNanoUsd += total.toUint128();
-        rootOf[_batchCount] = "root";
-        emit Settled(_batchCount, day, "root", total, paidNanoUsd[day], _totalDebitedNanoUsd);
+    function mintBackTwice(address to, uint256 amount) external {
+        MINTER.mintBack(to, amount);
     }
 
-    /// @dev A batch that announces a root and does not store it.
-    function settleWithoutStoring(uint256 day) external {
-        _batchCount += 1;
-        emit Settled(_batchCount, day, "root", 0, paidNanoUsd[day], _totalDebitedNanoUsd);
+    function payBackTwice(address account, uint256 amountNanoUsd) external {
+        _paidBack[account] -= amountNanoUsd;
+    }
+
+    /// @dev The next record starts at a total that an earlier record has passed.
+    function forgetADebit(address account, uint256 amountNanoUsd) external {
+        _accounts[account].totals -= amountNanoUsd;
+    }
+
+    function forgetWhatWasServedTo(address account, uint256 amountNanoUsd) external {
+        _accounts[account].totals -= amountNanoUsd << 160;
+    }
+
+    /// @dev A chunk that ignores the ceiling.
+    function settleBeyondTheCeiling(uint32 day, bytes calldata data) external {
+        (address settlerBefore, uint96 ceilingBefore) = (settler, ceilingNanoUsd);
+        (settler, ceilingNanoUsd) = (address(this), type(uint96).max);
+        this.settle(day, data);
+        (settler, ceilingNanoUsd) = (settlerBefore, ceilingBefore);
+    }
+
+    /// @dev A chunk that announces a root and does not store it.
+    function settleWithoutStoring(uint32 day) external {
+        emit Settled(day, "root", 0, paidNanoUsd[day], totalDebitedNanoUsd, hex"00");
+    }
+
+    /// @dev A chunk whose root is not that of its records.
+    function settleUnderAnotherRoot(uint32 day, address account) external {
+        blockOf["root"] = block.number;
+        (, uint80 debited,) = accountOf(account);
+        bytes memory data = abi.encodePacked(hex"00", account, uint64(debited), uint64(1), bytes32(0), hex"00");
+        _accounts[account].totals += 1;
+        (paidNanoUsd[day], totalDebitedNanoUsd) = (paidNanoUsd[day] + 1, totalDebitedNanoUsd + 1);
+        owedProviderNanoUsd += 1;
+        emit Settled(day, "root", 1, paidNanoUsd[day], totalDebitedNanoUsd, data);
     }
 
     /// @dev Yesterday gets today's ceiling.
@@ -120,14 +141,9 @@ contract MutantSettlement is InferenceSettlement {
         paidNanoUsd[day] += amountNanoUsd;
     }
 
-    /// @dev A serve that ignores the agent's capacity.
-    function serveBeyondCapacity(address agent, uint256 day, uint256 amountNanoUsd) external {
-        servedNanoUsd[agent][day] += amountNanoUsd;
-        emit Served(_batchCount, agent, agent, day, amountNanoUsd, servedNanoUsd[agent][day]);
-    }
-
-    function mintBackTwice(address to, uint256 amount) external {
-        MINTER.mintBack(to, amount);
+    /// @dev The agent's capacity of the day is free again.
+    function forgetWhatWasServedBy(address agent, uint256 day) external {
+        servedNanoUsd[agent][day] = 0;
     }
 }
 

@@ -11,7 +11,7 @@ import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.so
 import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
 import {ITokenBridge} from "../../src/interfaces/ITokenBridge.sol";
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
-import {AgentSplit} from "../../src/libraries/AgentSplit.sol";
+import {Chunks} from "./Chunks.sol";
 import {IUsdc} from "./IUsdc.sol";
 import {LayerZeroTools, Packet} from "./LayerZero.sol";
 import {QuietUtils} from "./QuietUtils.sol";
@@ -65,8 +65,11 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     mapping(bytes32 guid => bool) internal wasSent;
     mapping(bytes32 guid => bool) internal wasDelivered;
     mapping(uint256 chain => mapping(uint256 day => uint256)) internal mintedInto;
-    /// @dev The credit of an account, computed from the events.
-    mapping(bytes32 account => uint256) internal creditOf;
+    /// @dev The totals of accounts and agents, computed from the events.
+    mapping(address account => uint256) internal activatedOf;
+    mapping(address account => uint256) internal debitedFrom;
+    mapping(address account => uint256) internal servedTo;
+    mapping(address agent => uint256) internal servedBy;
     mapping(uint256 day => uint256) internal paidOn;
     /// @dev The last day on which the ceiling changed, and the ceiling with which the day before had ended.
     uint256 private ceilingDay;
@@ -78,12 +81,11 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
 
     uint256 public lastId;
     uint256 public announcedTotal;
-    uint256 public lastBatch;
+    uint256 public chunks;
     uint256 public debited;
     uint256 public paidOut;
-    /// @notice What was minted back to requesters, and the 10 % shares it came from, in nano-dollars.
+    /// @notice What was minted back to requesters, in nano-dollars.
     uint256 public mintedBack;
-    uint256 public backDue;
     /// @dev What flushes took from each outbox, cost included, in token units.
     uint256[3] internal takenOut;
 
@@ -91,7 +93,7 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     uint256 public backingLosses;
     uint256 public outboxLosses;
     uint256 public wrongAnnouncements;
-    uint256 public wrongBatches;
+    uint256 public wrongChunks;
     uint256 public doubleDeliveries;
     uint256 public giftBreaches;
     uint256 public capBreaches;
@@ -154,54 +156,56 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
         bytes32 topic = log.topics[0];
         if (topic == IInferenceSettlement.Activated.selector) readActivated(log);
         else if (topic == IInferenceSettlement.Settled.selector) readSettled(log);
-        else if (topic == IInferenceSettlement.Debited.selector) readDebited(log);
-        else if (topic == IInferenceSettlement.Served.selector) readServed(log);
         else if (topic == IInferenceSettlement.CeilingChanged.selector) readCeiling(log);
     }
 
     function readActivated(Vm.Log memory log) private {
-        (uint256 amount, uint256 total, uint256 creditAfter,,) =
+        (uint256 amount, uint256 total, uint256 activated,,) =
             abi.decode(log.data, (uint256, uint256, uint256, uint32, bytes32));
         bool follows = uint256(log.topics[1]) == lastId + 1 && total == announcedTotal + amount;
-        uint256 creditSeen = creditOf[log.topics[2]] += amount * 1000;
-        if (!follows || creditAfter != creditSeen) wrongAnnouncements++;
+        uint256 activatedSeen = activatedOf[address(uint160(uint256(log.topics[2])))] += amount * 1000;
+        if (!follows || activated != activatedSeen) wrongAnnouncements++;
         lastId = uint256(log.topics[1]);
         announcedTotal = total;
     }
 
     function readSettled(Vm.Log memory log) private {
-        (bytes32 root, uint256 amount, uint256 paidAfter, uint256 total) =
-            abi.decode(log.data, (bytes32, uint256, uint256, uint256));
-        uint256 day = uint256(log.topics[2]);
+        (uint256 amount, uint256 paidAfter, uint256 total, bytes memory data) =
+            abi.decode(log.data, (uint256, uint256, uint256, bytes));
+        uint256 day = uint256(log.topics[1]);
+        IInferenceSettlement.Record[] memory records = Chunks.decode(data);
+        chunks++;
         debited += amount;
         paidOn[day] += amount;
-        bool follows = uint256(log.topics[1]) == lastBatch + 1 && total == debited && paidAfter == paidOn[day];
-        if (!follows || SETTLEMENT.rootOf(uint256(log.topics[1])) != root) wrongBatches++;
+        for (uint256 i; i < records.length; ++i) {
+            readRecord(records[i]);
+            amount -= records[i].amountNanoUsd;
+        }
+        bool isStored = SETTLEMENT.blockOf(log.topics[2]) == block.number && records.length != 0
+            && log.topics[2] == Chunks.rootOf(Chunks.leavesOf(records));
+        if (amount != 0 || total != debited || paidAfter != paidOn[day] || !isStored) wrongChunks++;
         uint256 today = block.timestamp / 1 days;
         bool isRaised = day != today && ceilingDay == today && ceilingAtMidnight < SETTLEMENT.ceilingNanoUsd();
         if (paidOn[day] > (isRaised ? ceilingAtMidnight : SETTLEMENT.ceilingNanoUsd())) ceilingBreaches++;
-        lastBatch = uint256(log.topics[1]);
+    }
+
+    function readRecord(IInferenceSettlement.Record memory record) private {
+        if (record.amountNanoUsd == 0 || record.beforeNanoUsd != debitedFrom[record.account]) wrongChunks++;
+        debitedFrom[record.account] += record.amountNanoUsd;
+        if (debitedFrom[record.account] > activatedOf[record.account]) wrongChunks++;
+        for (uint256 i; i < record.parts.length; ++i) {
+            IInferenceSettlement.Part memory part = record.parts[i];
+            servedTo[record.account] += part.amountNanoUsd;
+            servedBy[part.agent] += part.amountNanoUsd;
+            servedOn[part.agent][part.day] += part.amountNanoUsd;
+            if (servedOn[part.agent][part.day] > POOL.capacityOn(part.agent, part.day)) capacityBreaches++;
+        }
     }
 
     function readCeiling(Vm.Log memory log) private {
         if (ceilingDay == block.timestamp / 1 days) return;
         ceilingDay = block.timestamp / 1 days;
         (ceilingAtMidnight,) = abi.decode(log.data, (uint256, uint256));
-    }
-
-    function readDebited(Vm.Log memory log) private {
-        (uint256 amount, uint256 creditAfter) = abi.decode(log.data, (uint256, uint256));
-        uint256 creditSeen = creditOf[log.topics[2]] -= amount;
-        if (creditAfter != creditSeen) wrongAnnouncements++;
-    }
-
-    function readServed(Vm.Log memory log) private {
-        (uint256 day, uint256 amount,) = abi.decode(log.data, (uint256, uint256, uint256));
-        address agent = address(uint160(uint256(log.topics[3])));
-        servedOn[agent][day] += amount;
-        if (servedOn[agent][day] > POOL.capacityOn(agent, day)) capacityBreaches++;
-        (, uint256 back,) = AgentSplit.split(amount);
-        backDue += back;
     }
 
     function readMinter(Vm.Log memory log, uint256 chain) private {

@@ -14,6 +14,9 @@ contract OftPool is OFTAdapter {
     /// @notice The most that it accepts in one transfer, in local decimals.
     uint256 public most = type(uint256).max;
 
+    /// @notice The most that it sends in one transfer, in local decimals. Never quoted, like that of a rate limit.
+    uint256 public unquotedMost = type(uint256).max;
+
     error AboveTheLimit();
 
     constructor(address dollar, address lz, address owner) OFTAdapter(dollar, lz, owner) Ownable(owner) {}
@@ -26,6 +29,10 @@ contract OftPool is OFTAdapter {
         most = most_;
     }
 
+    function setUnquotedMost(uint256 most_) external onlyOwner {
+        unquotedMost = most_;
+    }
+
     function quoteOFT(SendParam calldata params)
         external
         view
@@ -36,6 +43,15 @@ contract OftPool is OFTAdapter {
         uint256 amount = params.amountLD < most ? params.amountLD : most;
         (receipt.amountSentLD, receipt.amountReceivedLD) = _debitView(amount, params.minAmountLD, params.dstEid);
         fees = new OFTFeeDetail[](0);
+    }
+
+    function _debit(address from, uint256 amountLD, uint256 minAmountLD, uint32 dstEid)
+        internal
+        override
+        returns (uint256 sent, uint256 received)
+    {
+        require(amountLD <= unquotedMost, AboveTheLimit());
+        return super._debit(from, amountLD, minAmountLD, dstEid);
     }
 
     function _debitView(uint256 amountLD, uint256 minAmountLD, uint32)

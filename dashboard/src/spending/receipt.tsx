@@ -79,10 +79,9 @@ const BASIS: Readonly<Record<ReceiptData["basis"], string>> = {
 };
 
 const STATES: Readonly<Record<string, [Kind, string]>> = {
-  pending: ["plain", "waits for its batch"],
+  pending: ["plain", "waits to be sent"],
   posted: ["warn", "sent to the public record"],
   final: ["good", "in the public record for good"],
-  refused: ["bad", "set aside"],
 };
 
 function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): ReactNode {
@@ -94,16 +93,25 @@ function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): 
     );
   }
   const [kind, words] = STATES[settlement.status] ?? ["plain", settlement.status];
-  const { leaf, proof } = settlement;
+  const { statement, leaf, proof, record } = settlement;
   return (
     <Card title="In the public record" side={<Badge kind={kind}>{words}</Badge>}>
       <dl className="facts">
-        <dt>Batch</dt>
-        <dd>{settlement.batch ?? "none yet"}</dd>
+        <dt>Statement</dt>
+        <dd>
+          {statement === null ? (
+            "none yet"
+          ) : (
+            <>
+              all that you owed from <Amount nano={statement.before_nano_usd} isExact /> to{" "}
+              <Amount nano={statement.after_nano_usd} isExact />
+            </>
+          )}
+        </dd>
         <dt>Transaction</dt>
-        <dd className="mono">{settlement.transaction ?? "none yet"}</dd>
+        <dd className="mono">{record?.chunk.transaction ?? "none yet"}</dd>
       </dl>
-      {leaf === null || proof === null ? null : (
+      {record === null ? null : (
         <>
           <p>
             <a className="button" href={`#/verify?receipt=${encodeURIComponent(id)}`}>
@@ -112,7 +120,7 @@ function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): 
           </p>
           <details>
             <summary>The proof</summary>
-            <Code label="For programs" text={JSON.stringify({ leaf, proof }, null, 2)} />
+            <Code label="For programs" text={JSON.stringify({ statement, leaf, proof, record }, null, 2)} />
           </details>
         </>
       )}

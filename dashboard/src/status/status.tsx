@@ -1,15 +1,7 @@
-import { ownValue } from "@inference/protocol/own-value";
 import type { ReactNode } from "react";
-import { count, fromNow, shortHex, when } from "../format.ts";
-import {
-  chainName,
-  type Status as StatusData,
-  useBatches,
-  useDirectory,
-  useReconciliations,
-  useStatus,
-} from "../gateway.ts";
-import { Amount, Badge, Card, Figure, Head, type Kind, Meter, Note, Read } from "../parts.tsx";
+import { count, fromNow, when } from "../format.ts";
+import { chainName, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
+import { Amount, Badge, Card, Figure, Head, Meter, Note, Read } from "../parts.tsx";
 import { Table } from "../table.tsx";
 
 /** What anybody may know of the service. */
@@ -32,7 +24,6 @@ export function Status(): ReactNode {
           </>
         )}
       </Read>
-      <BatchTable />
       <ReconciliationTable />
     </>
   );
@@ -54,7 +45,7 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
   );
 }
 
-function Service({ following, settler, posted, prices }: StatusData): ReactNode {
+function Service({ following, settler, settlement, prices }: StatusData): ReactNode {
   return (
     <Card title="The service">
       <dl className="facts">
@@ -76,11 +67,25 @@ function Service({ following, settler, posted, prices }: StatusData): ReactNode 
         </dd>
         <dt>Settled so far</dt>
         <dd>
-          {posted === null ? (
+          {settlement === null ? (
             "not known yet"
           ) : (
             <>
-              <Amount nano={posted.debited_nano_usd} /> in {count(posted.batches)} batches
+              <Amount nano={settlement.debited_nano_usd} />; {count(settlement.chunks_in_flight)} transactions are on
+              their way
+            </>
+          )}
+        </dd>
+        <dt>Waiting to be settled</dt>
+        <dd>
+          {settlement === null ? (
+            "not known yet"
+          ) : settlement.oldest_at === null ? (
+            "nothing"
+          ) : (
+            <>
+              <Amount nano={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the oldest{" "}
+              {fromNow(settlement.oldest_at)}
             </>
           )}
         </dd>
@@ -164,52 +169,6 @@ function AddsUp({ is }: { is: boolean | null }): ReactNode {
   return is ? <Badge kind="good">✓ adds up</Badge> : <Badge kind="bad">does not add up</Badge>;
 }
 
-const BATCH: Readonly<Record<string, [Kind, string]>> = {
-  pending: ["plain", "being prepared"],
-  posted: ["warn", "sent"],
-  final: ["good", "final"],
-};
-
-function BatchTable(): ReactNode {
-  const batches = useBatches();
-  return (
-    <Card title="Batches">
-      <p className="quiet">What was used is written to the public record in batches. The newest come first.</p>
-      <Read from={batches} what="batches">
-        {({ data }) =>
-          data.length === 0 ? (
-            <p>None yet: the first one comes minutes after the first paid request.</p>
-          ) : (
-            <Table
-              label="Table of batches"
-              rows={data}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: "Batch", kind: "name", cell: ({ id }) => id },
-                { title: "State", cell: ({ status }) => <BatchState status={status} /> },
-                { title: "Day", cell: ({ day }) => day ?? "–" },
-                { title: "Requests", kind: "number", cell: ({ uses }) => count(uses) },
-                { title: "Dollars", kind: "number", cell: (batch) => <Amount nano={batch.amount_nano_usd} isExact /> },
-                {
-                  title: "Transaction",
-                  className: "mono",
-                  cell: ({ transaction }) => (transaction === null ? "–" : shortHex(transaction)),
-                  whole: ({ transaction }) => transaction ?? undefined,
-                },
-              ]}
-            />
-          )
-        }
-      </Read>
-    </Card>
-  );
-}
-
-function BatchState({ status }: { status: string }): ReactNode {
-  const [kind, state] = ownValue(BATCH, status) ?? ["plain", status];
-  return <Badge kind={kind}>{state}</Badge>;
-}
-
 function ReconciliationTable(): ReactNode {
   const days = useReconciliations();
   return (
@@ -229,12 +188,8 @@ function ReconciliationTable(): ReactNode {
               keyOf={({ day }) => day}
               columns={[
                 { title: "Day", kind: "name", cell: ({ day }) => day },
-                {
-                  title: "State",
-                  cell: ({ status }) => <Badge kind={status === "closed" ? "good" : "plain"}>{status}</Badge>,
-                },
-                { title: "Requests", kind: "number", cell: ({ uses }) => count(uses) },
-                { title: "Charged", kind: "number", cell: (day) => <Amount nano={day.journal_nano_usd} isExact /> },
+                { title: "Transactions", kind: "number", cell: ({ chunks }) => count(chunks) },
+                { title: "Charged", kind: "number", cell: (day) => <Amount nano={day.statements_nano_usd} isExact /> },
                 { title: "Settled", kind: "number", cell: (day) => <Amount nano={day.debited_nano_usd} isExact /> },
                 {
                   title: "Unexplained",

@@ -1,22 +1,26 @@
 import { deepEqual, match } from "node:assert/strict";
 import { test } from "node:test";
-import { leafOf } from "@inference/protocol/use-leaf";
+import { makeLeafOf } from "@inference/protocol/use-leaf";
 import { connect } from "@inference/sdk/connection";
-import { custom } from "viem";
+import { ACCOUNT, AGENT, CENT, evidenceOf, honestStory, SETTLEMENT } from "@inference/sdk/testing/told-bill";
+import { settledUseOf } from "@inference/sdk/verify/statements";
+import { bytesToHex, custom, toHex } from "viem";
 import { checkReceipt } from "./check-receipt.ts";
 
 /** The check of one receipt, against a gateway that lies and a node that does not. */
-const ACCOUNT = `0x${"9".repeat(40)}` as const;
-const SETTLEMENT = `0x${"1".repeat(40)}` as const;
-const ID = "req_00000000000000000000000000";
-const HUNDRED_DOLLARS = 100_000_000_000;
-const use = { batch: 3, account: ACCOUNT, receipt: ID, costNanoUsd: HUNDRED_DOLLARS, dayServed: 20_758 };
-const leaf = leafOf({ chainId: 1, address: SETTLEMENT }, use);
-const receipt = {
-  ...{ id: ID, upstream_id: "chatcmpl-1", model: "alder-4b", created_at: "2026-11-01T00:00:00Z" },
-  ...{ total_cost: 100, charge_nano_usd: HUNDRED_DOLLARS, served_by: "protocol", offer: null },
-  settlement: { status: "final", batch: 3, leaf, proof: [], transaction: `0x${"2".repeat(64)}` },
+const evidence = evidenceOf(honestStory());
+const { uses, records } = evidence.said;
+const [listed, record] = [evidence.said.receipts[3], records[2]];
+const ID = listed?.id ?? "";
+const leafOf = makeLeafOf({ chainId: 1, address: SETTLEMENT }, ACCOUNT);
+const statement = { before_nano_usd: 3 * CENT, after_nano_usd: 5 * CENT, root: record?.root };
+const leaves = uses.slice(3, 5).map((use) => leafOf(settledUseOf(use), statement.before_nano_usd));
+const settlement = {
+  ...{ status: "final", ends_at_nano_usd: uses[3]?.ends_at_nano_usd, statement, record, leaf: null },
+  proof: [bytesToHex(leaves[1] ?? new Uint8Array())],
 };
+const stored = record?.chunk.root ?? "";
+const receipt = { ...listed, upstream_id: "chatcmpl-1", total_cost: 0.01, settlement };
 
 test("a receipt is found by its id and by the id in the answer's body, and each step is right", async () => {
   for (const id of [ID, "chatcmpl-1"]) {
@@ -25,13 +29,13 @@ test("a receipt is found by its id and by the id in the answer's body, and each 
       findings.map(({ outcome }) => outcome),
       ["pass", "pass", "pass"],
     );
-    match(findings[0]?.detail ?? "", /charged \$100$/);
+    match(findings[0]?.detail ?? "", /charged \$0\.01$/);
   }
 });
 
 test("the charge that is shown is the charge that is proved", async () => {
-  const [first] = await check(ID, { total_cost: 0.01 });
-  match(first?.detail ?? "", /charged \$100$/);
+  const [first] = await check(ID, { total_cost: 100 });
+  match(first?.detail ?? "", /charged \$0\.01$/);
 });
 
 test("another receipt than the one that was asked for is wrong, and is not followed", async () => {
@@ -40,18 +44,40 @@ test("another receipt than the one that was asked for is wrong, and is not follo
     findings.map(({ outcome }) => outcome),
     ["fail"],
   );
-  match(findings[0]?.detail ?? "", /another receipt: req_0{26}/);
+  match(findings[0]?.detail ?? "", /another receipt: req_03/);
 });
 
-test("a receipt that names another server than its leaf has is wrong", async () => {
-  const findings = await check(ID, { served_by: `0x${"7".repeat(40)}`, offer: `0x${"8".repeat(64)}` });
+test("a receipt that names another server or other prices than its leaf has is wrong", async () => {
+  for (const changed of [{ served_by: AGENT, offer: `0x${"8".repeat(64)}` }, { price_snapshot: "d".repeat(32) }]) {
+    const findings = await check(ID, changed);
+    deepEqual(
+      findings.map(({ outcome }) => outcome),
+      ["pass", "fail", "pass"],
+    );
+  }
+});
+
+test("of a long statement, all of its uses are read, and this one must be among them", async () => {
+  const long = { settlement: { ...settlement, proof: null } };
   deepEqual(
-    findings.map(({ outcome }) => outcome),
-    ["pass", "fail", "fail"],
+    (await check(ID, long)).map(({ outcome }) => outcome),
+    ["pass", "pass", "pass"],
+  );
+  deepEqual(
+    (await check(ID, { ...long, charge_nano_usd: 1 })).map(({ outcome }) => outcome),
+    ["pass", "fail", "pass"],
   );
 });
 
-/** Checks what a gateway answers with this receipt. The root of its batch is the leaf of the honest one. */
+test("a debit that the contract does not have, or that is of another amount, is wrong", async () => {
+  const elsewhere = { ...record, chunk: { ...record?.chunk, root: `0x${"0".repeat(64)}` } };
+  for (const wrong of [elsewhere, { ...record, amount_nano_usd: 1 }]) {
+    const findings = await check(ID, { settlement: { ...settlement, record: wrong } });
+    deepEqual(findings.at(-1)?.outcome, "fail");
+  }
+});
+
+/** Checks what a gateway answers with this receipt, and an honest node. */
 function check(id: string, changed: Record<string, unknown> = {}) {
   const chain = {
     ...{ chain_id: 1, name: "one", role: "primary", layerzero_eid: 1, rpc_url: null, start_block: 0 },
@@ -60,12 +86,14 @@ function check(id: string, changed: Record<string, unknown> = {}) {
   const answers: Record<string, unknown> = {
     "/api/v1/contracts": { data: { chains: [chain] } },
     "/api/v1/generation": { data: { ...receipt, ...changed } },
+    "/api/v1/statements/uses": { data: uses.slice(3), next_after: null },
   };
   const node = custom({
-    request: async ({ method }: { method: string }) => {
+    request: async ({ method, params }: { method: string; params: [{ data: string }] }) => {
       if (method === "eth_chainId") return "0x1";
       if (method === "eth_getBlockByNumber") return { number: "0x64", timestamp: "0x1", transactions: [] };
-      if (method === "eth_call") return leaf;
+      // `blockOf` of the chunk's root.
+      if (method === "eth_call") return toHex(params[0].data.endsWith(stored.slice(2)) ? 9 : 0, { size: 32 });
       throw new Error(`no ${method}`);
     },
   });

@@ -1,20 +1,22 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { isRequestId } from "@inference/protocol/id";
+import { makeMerkleRoot, pureKeccak, verifyProof } from "@inference/protocol/merkle-tree";
 import { formatUsd } from "@inference/protocol/money";
-import { leafOf, verifyUse } from "@inference/protocol/use-leaf";
+import { makeLeafOf, type Settlement } from "@inference/protocol/use-leaf";
 import { chainClients } from "@inference/sdk/chain-clients";
 import type { Connection } from "@inference/sdk/connection";
 import { contractOn } from "@inference/sdk/directory";
-import { type Receipt, readReceipt } from "@inference/sdk/spending";
-import { settledUseOf } from "@inference/sdk/verify/settled-use";
+import { type Receipt, readReceipt, type StatementUse, statementUses } from "@inference/sdk/spending";
+import { isInChunk, settledUseOf } from "@inference/sdk/verify/statements";
+import { bytesToHex, type Hex, hexToBytes } from "viem";
 
 export type Outcome = "pass" | "fail" | "skipped";
 /** What was looked at, what was found, and whom one has to believe for it. */
 export type Finding = { title: string; outcome: Outcome; detail: string; trusts: readonly string[] };
 
 /**
- * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to a root, and the
- * root to what the contract stores in a final block.
+ * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to the root of a
+ * statement, and that to a debit in a chunk whose root the contract stores in a final block.
  *
  * @param reading Reads the receipt; its `chains` name the node.
  * @param of.node Whose node that is, for people.
@@ -38,43 +40,78 @@ export async function checkReceipt(
     },
   ];
   const { settlement } = receipt;
-  if (settlement === null || settlement.batch === null || settlement.proof === null || settlement.status !== "final") {
+  if (settlement?.record == null || settlement.statement === null) {
     const detail =
       settlement === null
         ? "The service says that nothing was charged to the balance, so nothing is settled."
-        : settlement.status === "refused"
-          ? "The service has set it aside: it was not settled."
-          : "Its batch is not final in the public record yet: wait some minutes.";
+        : "Its statement is not final in the public record yet: wait for a day.";
     return [...findings, { title: "In the public record", outcome: "skipped", detail, trusts: [] }];
   }
-  const { batch, proof } = settlement;
+  const { record, statement } = settlement;
   const { entry, reader } = await chainClients(reading);
   const contract = { chainId: entry.chain_id, address: contractOn(reading, entry, "inferenceSettlement") };
-  const use = settledUseOf(receipt, account, batch);
-  const isLeaf = leafOf(contract, use) === settlement.leaf;
+  const leaf = makeLeafOf(contract, account)(settledUseOf(billedUse(receipt)), statement.before_nano_usd);
+  const isUnderRoot =
+    settlement.proof === null
+      ? await isRootOf(reading, { contract, account, leaf, settlement })
+      : verifyProof(
+          hexToBytes(record.root as Hex),
+          leaf,
+          settlement.proof.map((node) => hexToBytes(node as Hex)),
+        );
   findings.push({
     title: "Its fingerprint",
-    outcome: isLeaf ? "pass" : "fail",
-    detail: isLeaf
-      ? "Receipt number, account, charge, day and server give the leaf that the service names."
-      : "Receipt number, account, charge, day and server give another leaf than the service names.",
+    outcome: isUnderRoot ? "pass" : "fail",
+    detail: isUnderRoot
+      ? "Receipt number, account, charge, day, prices and server lead to the root of your statement."
+      : "Receipt number, account, charge, day, prices and server do not lead to the root of your statement.",
     trusts: [],
   });
   const final = await reader.getBlock({ blockTag: "finalized" });
-  const root = await reader.readContract({
-    ...{ address: contract.address, abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(batch)] },
-    blockNumber: final.number,
-  });
-  const isStored = verifyUse(root, contract, use, proof as `0x${string}`[]);
+  const stored = { address: contract.address, abi: inferenceSettlementAbi, blockNumber: final.number } as const;
+  const root = record.chunk.root as Hex;
+  const block = await reader.readContract({ ...stored, functionName: "blockOf", args: [root] });
+  const isStored = isInChunk(record, account, pureKeccak) && block > 0n;
   findings.push({
     title: "In the public record",
     outcome: isStored ? "pass" : "fail",
     detail: isStored
-      ? `The leaf leads to the root of batch ${batch} that the contract stores, in a block that cannot be undone.`
-      : `The leaf does not lead to the root of batch ${batch} that the contract stores (${root}).`,
+      ? `The debit of $${formatUsd(record.amount_nano_usd)} with this root is on chain, in block ${block}, for good.`
+      : "The contract has no such debit of your account.",
     trusts: [node, "the service, for the contract's address"],
   });
   return findings;
+}
+
+function billedUse(receipt: Receipt): StatementUse {
+  const { charge_nano_usd, created_at: at, id, offer, price_snapshot: snapshot, served_by: by, settlement } = receipt;
+  return {
+    ...{ id, offer, charge_nano_usd, charge: receipt.total_cost, ends_at_nano_usd: settlement?.ends_at_nano_usd ?? 0 },
+    ...{ day_served: at.slice(0, 10), price_snapshot: snapshot ?? "", served_by: (by ?? "protocol") as "protocol" },
+  };
+}
+
+type Under = {
+  contract: Settlement;
+  account: Hex;
+  leaf: Uint8Array;
+  settlement: NonNullable<Receipt["settlement"]>;
+};
+
+/** Of a long statement: whether all its uses, this one among them, make the root. An API key sees its own uses alone. */
+async function isRootOf(reading: Connection, { contract, account, leaf, settlement }: Under): Promise<boolean> {
+  const { record, statement } = settlement;
+  if (record === null || statement === null) return false;
+  const leafOf = makeLeafOf(contract, account);
+  const tree = makeMerkleRoot(pureKeccak);
+  let isAmong = false;
+  for await (const use of statementUses(reading, statement.before_nano_usd)) {
+    if (use.ends_at_nano_usd > statement.after_nano_usd) break;
+    const each = leafOf(settledUseOf(use), statement.before_nano_usd);
+    isAmong ||= bytesToHex(each) === bytesToHex(leaf);
+    tree.add(each);
+  }
+  return isAmong && bytesToHex(tree.root()) === record.root;
 }
 
 /** An answer's own id is the provider's; a request id is ours, and no other field may have it. */

@@ -2,7 +2,7 @@ import { parseCredential } from "@inference/protocol/credential";
 import { type ChainOptions, connect } from "@inference/sdk/connection";
 import { ClientError } from "@inference/sdk/errors";
 import type { Evidence } from "@inference/sdk/verify/evidence";
-import { judge, type Verdict } from "@inference/sdk/verify/judge";
+import { judge, notProven, type Verdict } from "@inference/sdk/verify/judge";
 import { verify } from "@inference/sdk/verify/verify";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -20,6 +20,7 @@ import { type SignedIn, useSignedIn, useWallet } from "../wallet/wallet.ts";
 import { checkReceipt } from "./check-receipt.ts";
 import { Findings } from "./findings.tsx";
 import { firstChoice, type NodeChoice, NodeChooser, nodeName } from "./node-choice.tsx";
+import { readReceipts } from "./receipt-log.ts";
 
 /** Bills, checked in the browser against the public record. */
 export default function Verify(): ReactNode {
@@ -124,20 +125,28 @@ function OneReceipt(): ReactNode {
 function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
   const config = useConfig();
   const { choice, choose, chains } = useNode();
+  const [file, setFile] = useState("");
+  const log = readReceipts(file);
   const checking = useMutation({
     mutationFn: async () => {
       const account = walletAccount(config, wallet.address);
-      const verdict = await verify(connect({ gateway: location.origin, account, session: wallet.token, chains }));
-      return { ...verdict, node: nodeName(choice) };
+      const connection = connect({ gateway: location.origin, account, session: wallet.token, chains });
+      return { ...(await verify(connection, { log: log ?? undefined })), node: nodeName(choice) };
     },
   });
   const { data } = checking;
   return (
     <Card title="All that you were charged">
       <p className="quiet">
-        Every receipt, every batch and every dollar of your account, and the books of all chains. It can take a minute.
+        Every receipt, every statement and every dollar of your account, and the books of all chains. It can take a
+        minute. Requests that this page made are compared with the signed receipts that it kept; add those of your own
+        programs as a file.
       </p>
       <NodeChooser choice={choice} choose={choose} hasWallet />
+      <Field label="Signed receipts of your programs" about="JSON lines, as in the guide for clients. They stay here.">
+        {(props) => <FileInput {...props} accept=".jsonl,.json" onText={setFile} />}
+      </Field>
+      <NotProven lines={notProven({ log, period: null })} />
       <div className="row">
         <button type="button" className="first" disabled={checking.isPending} onClick={() => checking.mutate()}>
           {checking.isPending ? "Checking …" : "Check everything"}
@@ -160,39 +169,36 @@ function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
 /** Evidence that somebody kept is judged again, without a network. */
 function KeptEvidence(): ReactNode {
   const judging = useMutation({
-    mutationFn: async (file: File) => {
-      const evidence = JSON.parse(await file.text()) as Evidence;
-      if (evidence.version !== 3) throw new Error("It is of another version.");
+    mutationFn: async (text: string) => {
+      const evidence = JSON.parse(text) as Evidence;
+      if (evidence.version !== 4) throw new Error("It is of another version.");
       return judge(evidence, { isBundle: true });
     },
   });
   return (
     <Card title="Evidence that was kept">
       <p className="quiet">
-        A file from “Keep the evidence”, or of the command line. It is judged here and sent nowhere; whoever made it is
-        believed for all that it says. The command line compares its contract with one that you name.
+        A file from “Keep the evidence”, or of the command line, also the bill of a month. It is judged here and sent
+        nowhere; whoever made it is believed for what the chain says. The command line asks a node that you name.
       </p>
       <Field label="The file">
-        {(props) => (
-          <input
-            {...props}
-            type="file"
-            accept="application/json,.json"
-            onChange={({ target }) => {
-              const [file] = target.files ?? [];
-              if (file !== undefined) judging.mutate(file);
-            }}
-          />
-        )}
+        {(props) => <FileInput {...props} accept="application/json,.json" onText={judging.mutate} />}
       </Field>
-      <div aria-live="polite">{judging.data === undefined ? null : <Judged {...judging.data} />}</div>
+      <div aria-live="polite">
+        {judging.data === undefined ? null : (
+          <>
+            <Judged {...judging.data} />
+            <NotProven lines={judging.data.notProven} />
+          </>
+        )}
+      </div>
       {judging.error === null ? null : <Failure error={new Error("This file is no evidence of this version.")} />}
     </Card>
   );
 }
 
 /** @param node Who was asked what the main chain says; absent: nobody, the evidence says it. */
-function Judged({ checks, notProven, node }: Pick<Verdict, "checks" | "notProven"> & { node?: string }): ReactNode {
+function Judged({ checks, node }: Pick<Verdict, "checks"> & { node?: string }): ReactNode {
   return (
     <div className="stack">
       {node === undefined ? null : (
@@ -207,14 +213,25 @@ function Judged({ checks, notProven, node }: Pick<Verdict, "checks" | "notProven
           title: title.slice(0, 1).toUpperCase() + title.slice(1),
         }))}
       />
-      <Note>
-        <strong>What no check shows</strong>
-        <ul>
-          {notProven.map((each) => (
-            <li key={each}>{each}</li>
-          ))}
-        </ul>
-      </Note>
     </div>
   );
+}
+
+/** Said before the checks begin. */
+function NotProven({ lines }: { lines: readonly string[] }): ReactNode {
+  return (
+    <Note>
+      <strong>What no check shows</strong>
+      <ul>
+        {lines.map((each) => (
+          <li key={each}>{each}</li>
+        ))}
+      </ul>
+    </Note>
+  );
+}
+
+function FileInput({ onText, ...props }: { onText: (text: string) => void; accept: string; id: string }): ReactNode {
+  const read = async (file: File | undefined) => file !== undefined && onText(await file.text());
+  return <input {...props} type="file" onChange={({ target }) => void read(target.files?.[0])} />;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { agentPartition } from "@inference/ledger/partition";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { DAY_MS } from "@inference/protocol/window";
+import { DAY_MS, windowStart } from "@inference/protocol/window";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makeSemaphore } from "../limits/semaphore.ts";
 import { makeOpenOffers } from "./open-offers.ts";
@@ -25,8 +25,9 @@ async function open(sold: readonly number[]) {
     const terms = { hash: "h", day: 0, shareBps: 10_000, nonce: 1, computer: owner, owner };
     setCapacity(agentOf(place), NOW);
     ledger.apply(partition, { type: "setOffer", at: NOW, ...terms });
-    const sale = { id: "r", at: NOW, amountNanoUsd, leaseMs: 1, owner: "account:a", offer: "h" };
-    ledger.apply(partition, { type: "reserveOffer", ...sale });
+    const sums = { usedNanoUsd: 0, leastNanoUsd: 0, neededNanoUsd: amountNanoUsd, wantedNanoUsd: amountNanoUsd };
+    const sale = { account: "account:a", day: windowStart("day", NOW), askedAt: NOW, ...sums, offer: "h" };
+    ledger.apply(partition, { type: "allow", ...sale });
     fixture.keyValue.set(`offer:${agentOf(place)}`, { value: "", expiresAt: undefined });
   }
   const reopen = () =>

@@ -1,13 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Payer } from "@inference/ledger/commands";
-import {
-  accountPartition,
-  agentPartition,
-  ceilingPartition,
-  ceilingShard,
-  identityPartition,
-  type Partition,
-} from "@inference/ledger/partition";
+import { accountPartition, agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { encodeBase32 } from "@inference/protocol/base32";
 import {
   type Address,
@@ -36,8 +29,6 @@ export type Credentials = {
   verify(text: string): VerifiedCredential | undefined;
   /** A stable name of an account for the provider, which reveals nothing about it. */
   pseudonym(partition: Partition): string;
-  /** The ceiling of an account: one of so many shards. It depends on the secret, so that nobody can choose it. */
-  ceilingOf(account: Partition, shards: number): Partition;
 };
 
 /** @param secret The gateway's own secret: at least 32 bytes. Changing it invalidates every key and session. */
@@ -81,10 +72,6 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
       const made = encodeBase32(hmac("pseudonym:", partition).subarray(0, 15));
       pseudonyms.set(partition, made);
       return made;
-    },
-    ceilingOf(account, shards) {
-      if (shards === 1) return ceilingPartition;
-      return ceilingShard(1 + (hmac("shard:", account).readUIntBE(0, 6) % shards));
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { hear } from "@inference/ledger/testing/example";
 import { BASE_URL, type Fixture, makeWallet, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { longestTurnMs } from "../../test/longest-turn.ts";
 import { type WorstBodyModels, worstBodies, worstSignedBodies } from "../../test/worst-bodies.ts";
@@ -42,8 +43,7 @@ before(async () => {
   await fixture.gateway.prices.refresh();
   const wallet = makeWallet();
   fixture.ledger.apply("ceiling", { type: "setCeiling", limitNanoUsd: 5_000 * USD });
-  const credit = { type: "credit", id: "1:1", at: NOW, amountNanoUsd: 1_000 * USD, detail: "{}" } as const;
-  fixture.ledger.apply(accountPartition(wallet.address), credit);
+  fixture.ledger.apply(accountPartition(wallet.address), hear(1_000 * USD, { at: NOW }));
   ({ key } = await fixture.makeKey(wallet));
   session = await fixture.signIn(wallet);
 });

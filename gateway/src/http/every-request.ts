@@ -1,12 +1,13 @@
 import { makeRequestId } from "@inference/protocol/id";
+import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
 import type { Gateway } from "../gateway.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
 
 const EXPOSED =
-  "x-request-id, retry-after, x-should-retry, request-id, x-ignored-parameters, x-max-output-tokens, x-voice, " +
-  "idempotent-replayed, x-next-cursor";
+  `x-request-id, ${RECEIPT_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
+  "x-max-output-tokens, x-voice, idempotent-replayed, x-next-cursor";
 
 /**
  * Gives every request its time and id, and every response, errors included, the id and the CORS headers. Counts

@@ -13,6 +13,7 @@ import { receiptHint } from "./failure.ts";
 import type { InferenceRequest } from "./request.ts";
 import { countBacklog } from "./stream/backlog.ts";
 import { type ClientStream, openClientStream } from "./stream/client-stream.ts";
+import { withReceipt } from "./stream/event-tap.ts";
 import type { Tap } from "./stream/tap.ts";
 import { chargedFor } from "./stream/writing-relay.ts";
 
@@ -165,8 +166,8 @@ async function closeClient(call: Call, tap: Tap, client: ClientStream, settled: 
   if (tap.last !== undefined && settled !== undefined) {
     const delivered = tap.delivered();
     const { chargeNanoUsd: costNanoUsd } = settled.ended.conclusion;
-    const charged = chargedFor(call.order.quote, { ...settled.reported, delivered });
-    await client.write(tap.last({ ...charged, costNanoUsd }), delivered);
+    const charged = { ...chargedFor(call.order.quote, { ...settled.reported, delivered }), costNanoUsd };
+    await client.write(tap.last(withReceipt(charged, (cost) => call.signReceipt(cost))), delivered);
   }
   client.close();
 }

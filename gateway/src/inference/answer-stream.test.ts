@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { hear } from "@inference/ledger/testing/example";
 import { BASE_URL, makeWallet, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makeApp } from "../app.ts";
 
@@ -31,7 +32,7 @@ async function ask(body: AsyncIterable<Uint8Array>) {
   fixture.ledger.apply("ceiling", { type: "setCeiling", limitNanoUsd: 50 * USD });
   const wallet = makeWallet();
   const account = accountPartition(wallet.address);
-  fixture.ledger.apply(account, { type: "credit", id: "1:1", at: NOW, amountNanoUsd: USD, detail: "{}" });
+  fixture.ledger.apply(account, hear(USD, { at: NOW }));
   const { key } = await fixture.makeKey(wallet);
   const alerts: unknown[] = [];
   environment.log = (level, _event, fields) => {

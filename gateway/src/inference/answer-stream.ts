@@ -23,7 +23,9 @@ export function answerStream(
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
   return sendAsItComes(gateway, call, request, {
     tap: stream
-      ? eventTap(call.order, gateway.secrets(call.upstreamKey), makeAnswerWriter(gateway, call, request))
+      ? eventTap(call.order, gateway.secrets(call.upstreamKey), makeAnswerWriter(gateway, call, request), (cost) =>
+          call.signReceipt(cost),
+        )
       : audioTap(),
     headers: { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" },
     held: gateway.heldAnswers.open(request.credential.partition),

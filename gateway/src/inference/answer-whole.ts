@@ -1,4 +1,5 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
+import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
@@ -222,6 +223,8 @@ async function settleAndSend(
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.
   const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";
+  const receipt = call.signReceipt(chargeNanoUsd);
+  if (receipt !== null) headers[RECEIPT_HEADER] = receipt;
   if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });
   const ended = call.end(ending, { isSent: false });
   if (!(await ended.whenDurable())) throw new LedgerUnavailable("the charge could not be written");

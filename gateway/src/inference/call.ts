@@ -1,9 +1,12 @@
 import type { Claimed } from "@inference/ledger/claim";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
+import { sendHeard } from "@inference/ledger/hearing";
+import { chainPartition, type Partition, partitionAddress } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
 import type { OpenOffer } from "../agents/open-offers.ts";
 import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
@@ -11,6 +14,7 @@ import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../limits/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
+import { signReceipt } from "../settlement/signed-receipt.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending, withoutCharge } from "./conclusion.ts";
 import { startDeadline } from "./deadline.ts";
@@ -48,7 +52,9 @@ export class Call {
   readonly #ownKey: string;
   /** The agent that serves the request; null if it is served with the key of who pays. */
   #server: OpenOffer | null;
-  readonly #owner: InferenceRequest["credential"]["partition"];
+  readonly #owner: Partition;
+  /** The partition of the chain that credits and debits accounts. */
+  readonly #chain: Partition;
   /** Aborts the request to the provider. */
   #abort = new AbortController();
   readonly #deadline: { cancel(): void };
@@ -74,6 +80,7 @@ export class Call {
     this.#server = server;
     this.#gateway = gateway;
     this.#owner = request.credential.partition;
+    this.#chain = chainPartition(gateway.config.settlement.chainId);
     this.#body = upstreamBody;
     this.clientGone = request.clientGone;
     this.#deadline = startDeadline(gateway, this);
@@ -188,10 +195,10 @@ export class Call {
    * if that could not be written down: then nothing is sent again.
    */
   async reassign(): Promise<void> {
-    const { ledger } = this.#gateway.environment;
-    const command = { type: "reassign", id: this.id } as const;
+    const { clock, ledger } = this.#gateway.environment;
+    const command = { type: "reassign", id: this.id, at: clock.now() } as const;
     try {
-      const { status } = await ledger.run(() => send(this.#owner, command), { insist: true });
+      const { status } = await ledger.run(() => sendHeard(this.#chain, this.#owner, command), { insist: true });
       if (status !== "reassigned") throw new LedgerUnavailable(`the ledger answered with ${status}`);
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) throw error;
@@ -204,6 +211,17 @@ export class Call {
     if (tried.signal.aborted) return;
     this.#abort = new AbortController();
     tried.abort();
+  }
+
+  /** The signed receipt of a charge; null if it is free, or a capacity pays. */
+  signReceipt(chargeNanoUsd: NanoUsd): string | null {
+    if (this.spender !== null || chargeNanoUsd === 0) return null;
+    const { model, quote } = this.order;
+    const { agent: server = null, offer = null } = this.#server ?? {};
+    return signReceipt(this.#gateway, {
+      ...{ account: partitionAddress(this.#owner), id: this.id, admittedAt: this.at, chargeNanoUsd },
+      ...{ model: model.id, snapshot: quote.snapshotId, server, offer },
+    });
   }
 
   /** Whether the answer is being sent as it comes. */
@@ -308,9 +326,10 @@ export class Call {
     const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
     const command =
       outcome === "settle"
-        ? ({ type: "settle", chargeNanoUsd, ...end } as const)
+        ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...end } as const)
         : ({ type: "release", ...end } as const);
-    const { status } = await environment.ledger.run(() => send(this.#owner, command), options);
+    const { status } = await environment.ledger.run(() => sendHeard(this.#chain, this.#owner, command), options);
+    if (status === "unheard") throw new LedgerUnavailable(CHAIN_UNREAD);
     const isResolved = status === (outcome === "settle" ? "settled" : "released");
     if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
     metrics.ended({ ...conclusion, byAgent: this.#server !== null }, at - this.at);
@@ -345,7 +364,7 @@ async function takeHold(
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
 ): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
-  const { config, credentials, environment, openOffers } = gateway;
+  const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
   const amountNanoUsd = order.quote.maxNanoUsd;
@@ -357,8 +376,8 @@ async function takeHold(
     payer,
     amountNanoUsd,
     leaseMs: limits.leaseMs,
-    blocks: config.ceilingBlocks,
-    ceiling: credentials.ceilingOf(owner, config.ceilingShards),
+    chain: chainPartition(config.settlement.chainId),
+    inPieces: config.ceilingInPieces,
     detail: JSON.stringify(holdDetail(route, order)),
     claim: claim ?? undefined,
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),
@@ -378,6 +397,10 @@ async function takeHold(
       throw credentialError(payer, admission.fault);
     case "clock_skew":
       throw new LedgerUnavailable("the ledger's clock is not ours");
+    case "unheard":
+      return fail("chain_unavailable", "The gateway is still reading the chain. Retry in a few seconds.", {
+        retryAfterS: 5,
+      });
     case "conflict":
       throw new Error(`request id ${id} came twice`);
   }
@@ -390,6 +413,9 @@ const unsent: Ending = { kind: "nothing", why: "the charge could not be written"
 class GivenUp extends Error {
   override name = "GivenUp";
 }
+
+/** After a start or a restore an account does nothing before it has heard the chain's totals. */
+const CHAIN_UNREAD = "the chain is not read far enough";
 
 /** A longer id would not find a record. */
 const MAX_ID_CHARACTERS = 200;

@@ -1,10 +1,10 @@
-import type { HoldRow } from "@inference/ledger/tables";
+import type { ReceiptRow } from "@inference/ledger/tables";
 import type { Gateway } from "../gateway.ts";
 
 /** The provider's records of answers that were cut off here. */
 export type Records = {
   /** The answer's usage, in the form of a `usage` member; undefined if the provider has no record of it. */
-  usageOf(hold: HoldRow): Promise<unknown>;
+  usageOf(hold: ReceiptRow): Promise<unknown>;
 };
 
 type Row = Record<string, unknown> | null | undefined;
@@ -21,7 +21,7 @@ const RECORD_MS = 10_000;
  * history, that is read once for all holds, from the time of the first. An answer that may be beyond its first page is
  * looked up again, from its own time.
  */
-export function openRecords(gateway: Gateway, holds: readonly HoldRow[]): Records {
+export function openRecords(gateway: Gateway, holds: readonly ReceiptRow[]): Records {
   const { recordUrl } = gateway.config.upstream;
   const recorded = holds.filter(({ upstreamId }) => upstreamId !== null);
   const since = Math.min(...recorded.map(({ admittedAt }) => admittedAt));

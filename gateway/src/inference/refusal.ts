@@ -96,7 +96,7 @@ function wording(
         message: `This request could cost ${needed}. This account's requests in flight leave ${available} of its share of the day's ceiling. Retry when one of them has ended.`,
       };
     case "held":
-      return refusal.budget === "ceiling" && refusal.isOwn !== true
+      return refusal.budget === "ceiling"
         ? {
             code: "ceiling_reserved",
             message: `This request could cost ${needed}. Requests in flight leave ${available} of today's settlement ceiling.${smaller}${later}`,

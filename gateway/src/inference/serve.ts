@@ -24,7 +24,6 @@ import { bytesOf } from "./requests/write-json.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
-  refuseIfBehind(gateway);
   const read = await readOrder(gateway, request);
   if (!("order" in read)) return read;
   const admitted = await admit(gateway, request, read);
@@ -52,13 +51,6 @@ async function admit(
     const next = await nextTry(gateway, request, order, error);
     return admit(gateway, request.renewed(), { order: next, claim });
   }
-}
-
-/** Balances of an old ledger are too high. */
-function refuseIfBehind({ environment }: Gateway): void {
-  if (environment.behind?.() == null) return;
-  const message = "This gateway's ledger is older than the chain. It serves nothing until its operator has rebuilt it.";
-  throw new GatewayError({ code: "ledger_unavailable", message, retry: false });
 }
 
 /** The order, made from the body; or the kept answer, if the same request was served before. */

@@ -3,6 +3,7 @@ import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { SettingsError } from "../settings.ts";
 import { forgetAll } from "./forget.ts";
+import { lowerDue } from "./lower.ts";
 import { orphanAll, sweep } from "./sweep.ts";
 
 export type JobTimes = {
@@ -15,7 +16,7 @@ export type JobTimes = {
 };
 
 /**
- * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, and forgets old rows. Throws if
+ * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, and forgets old rows. Throws if
  * there are no prices at the start. The result stops the jobs, and resolves once none is running.
  *
  * @param abandoned Holds of a process that has ended.
@@ -31,6 +32,7 @@ export async function startJobs(
   const stops = [
     every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
     every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
+    every(gateway, sweepMs, (stopped) => lowerDue(gateway, stopped)),
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
     every(gateway, limits.capacityFreshMs, () => gateway.openOffers.refresh()),
   ];

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
-import type { HoldRow, ReceiptRow } from "@inference/ledger/tables";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import type { ReceiptRow } from "@inference/ledger/tables";
+import { createKey, hear } from "@inference/ledger/testing/example";
 import type { Model } from "@inference/protocol/model";
-import { type Fixture, NOW, openFixture } from "../../test/identity-fixture.ts";
+import { type Fixture, NOW, openFixture, PRIMARY } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
 import type { AnswerDetail } from "../inference/receipt-detail.ts";
@@ -49,21 +49,22 @@ async function hold(
   id: string,
   delivered = 7,
   kept: object = detail,
-): Promise<() => HoldRow | undefined> {
+): Promise<() => ReceiptRow | undefined> {
   accounts += 1;
   const owner = accountPartition(`0x${accounts.toString(16).padStart(40, "0")}`);
   const at = time.now;
   await ledger.run(function* () {
-    yield* send(owner, { ...credit("c", USD), at });
+    yield* send(owner, hear(USD, { at }));
     yield* send(owner, createKey("k", { at, digest: "d", nonceExpiresAt: at }));
   });
   const payer = { kind: "key", digest: "d" } as const;
-  const reservation = { id, at, owner, payer, amountNanoUsd: AMOUNT, leaseMs: limits.leaseMs };
+  const chain = chainPartition(PRIMARY);
+  const reservation = { id, at, owner, payer, amountNanoUsd: AMOUNT, leaseMs: limits.leaseMs, chain };
   const admission = await ledger.run(() => reserveRequest({ ...reservation, detail: JSON.stringify(kept) }));
   assert.equal(admission.status, "reserved");
   const written = { deliveredNanoUsd: delivered, upstreamId: `answer-${id}` };
   await ledger.run(() => send(owner, { type: "checkpoint", id, ...written }));
-  return () => ledger.rows(owner).get("hold", id);
+  return () => ledger.rows(owner).get("receipt", id);
 }
 
 /** A receipt of the account that was made last. */
@@ -126,7 +127,6 @@ test("holds that stay as they are do not keep the sweeper from those behind them
   swept.time.now += limits.leaseMs + 1;
   await sweep(swept.gateway);
   assert.equal(behind()?.state, "settled");
-  assert.equal(swept.ledger.rows(ceilingPartition).get("hold", "behind")?.state, "settled");
   assert.deepEqual(swept.alerts, []);
 });
 

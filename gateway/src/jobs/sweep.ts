@@ -1,7 +1,8 @@
 import type { LapsedHold } from "@inference/ledger/client";
-import { askOwner } from "@inference/ledger/follower";
+import { sendHeard } from "@inference/ledger/hearing";
+import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { HoldRow } from "@inference/ledger/tables";
+import type { ReceiptRow } from "@inference/ledger/tables";
 import type { AttoUsd, EmbeddingPrice, TextPrice } from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
@@ -17,9 +18,8 @@ import { parseUsage } from "../pricing/usage.ts";
 /**
  * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the
  * provider's record of the request, else with its last checkpoint, else released. What the provider may bill beyond the
- * charge is a loss. That includes requests that were never forwarded, because a hold does not show it. A follower's
- * hold ends as its owner's did. Holds of live requests of this process are skipped: their deadline ends them. Returns
- * the number of holds that it looked at.
+ * charge is a loss. That includes requests that were never forwarded, because a hold does not show it. Holds of live
+ * requests of this process are skipped: their deadline ends them. Returns the number of holds that it looked at.
  */
 export async function sweep(
   gateway: Gateway,
@@ -53,10 +53,10 @@ async function sweepPage(
   graceMs: number,
   isOver: () => boolean,
 ): Promise<number> {
-  const mine = page.filter(({ partition, hold }) => hold.owner !== partition || !gateway.live.has(hold.id));
+  const mine = page.filter(({ hold }) => !gateway.live.has(hold.id));
   const records = openRecords(
     gateway,
-    mine.filter(({ partition, hold }) => hold.owner === partition).map(({ hold }) => hold),
+    mine.map(({ hold }) => hold),
   );
   const waiting = mine.values();
   let changed = 0;
@@ -102,7 +102,6 @@ async function sweepHold(
 ): Promise<boolean> {
   const { clock, ledger } = gateway.environment;
   const at = clock.now();
-  if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
   const detail = JSON.parse(hold.detail) as AnswerDetail;
   const price = await recordPrice(gateway, hold, detail);
   const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
@@ -113,20 +112,19 @@ async function sweepHold(
   }
   if (price === "late") return false;
   const basis = recorded === undefined ? "checkpoint" : "record";
-  const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.amountNanoUsd);
+  const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.heldNanoUsd);
   // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
-  const bill = recorded?.chargeNanoUsd ?? hold.amountNanoUsd;
+  const bill = recorded?.chargeNanoUsd ?? hold.heldNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold);
   const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
-  const { status } = await ledger.run(
-    function* () {
-      return chargeNanoUsd > 0
-        ? yield* send(partition, { type: "settle", ...end, chargeNanoUsd })
-        : yield* send(partition, { type: "release", ...end });
-    },
-    { untilDurable: true },
-  );
+  const command =
+    chargeNanoUsd > 0
+      ? ({ type: "settle", ...end, chargeNanoUsd, snapshot: detail.snapshot } as const)
+      : ({ type: "release", ...end } as const);
+  const chain = chainPartition(gateway.config.settlement.chainId);
+  const { status } = await ledger.run(() => sendHeard(chain, partition, command), { untilDurable: true });
+  if (status === "unheard") return false;
   // It was ended, and counted, elsewhere.
   if (status !== "settled" && status !== "released") return true;
   gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd, byAgent: hold.server !== null });
@@ -140,7 +138,7 @@ async function sweepHold(
   return true;
 }
 
-function mayBeRecorded(gateway: Gateway, hold: HoldRow): boolean {
+function mayBeRecorded(gateway: Gateway, hold: ReceiptRow): boolean {
   return gateway.config.upstream.recordUrl !== null && hold.upstreamId !== null;
 }
 
@@ -155,7 +153,7 @@ const LATE_PRICES_MS = 10 * 60_000;
  */
 async function recordPrice(
   gateway: Gateway,
-  hold: HoldRow,
+  hold: ReceiptRow,
   { snapshot, model }: AnswerDetail,
 ): Promise<RecordPrice | "late" | null> {
   if (!mayBeRecorded(gateway, hold)) return null;
@@ -181,11 +179,11 @@ type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
 /** The usage that the provider recorded. Undefined while it has no record. */
 async function recordedUsage(
   gateway: Gateway,
-  hold: HoldRow,
+  hold: ReceiptRow,
   price: RecordPrice,
   records: Records,
 ): Promise<Recorded | undefined> {
-  const usage = parseUsage(await records.usageOf(hold), affordable(price, hold.amountNanoUsd));
+  const usage = parseUsage(await records.usageOf(hold), affordable(price, hold.heldNanoUsd));
   if (usage === "malformed") {
     const alert = "the provider recorded a usage that cannot be";
     gateway.environment.log("alert", "usage", { request: hold.id, alert });
@@ -206,7 +204,7 @@ function sweptDetail(
   { route, model, snapshot, stream }: AnswerDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
-  { upstreamId, server, offer, keyId }: HoldRow,
+  { upstreamId, server, offer, keyId }: ReceiptRow,
 ): ReceiptDetail {
   const why = "the request was cut off here";
   const served = servedBy(server, offer, keyId !== null);

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
-import { accountPartition } from "@inference/ledger/partition";
+import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
+import { hear } from "@inference/ledger/testing/example";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { makeRequestId } from "@inference/protocol/id";
-import { type Answer, type Fixture, makeWallet, NOW, openFixture, type Wallet } from "../../test/identity-fixture.ts";
+import { readSignedReceipt } from "@inference/protocol/signed-receipt";
+import { type Answer, type Fixture, makeWallet, NOW, openFixture, PRIMARY, type Wallet } from "../../test/identity-fixture.ts";
 
 const USD = 1_000_000_000;
+const SNAPSHOT = "0123456789abcdef".repeat(2);
 const REQUEST = makeRequestId(NOW, new Uint8Array(10));
 
 function assertError(answer: Answer, status: number, code: string): void {
@@ -21,7 +24,7 @@ async function openAccount(query = "") {
   const partition = accountPartition(wallet.address);
   const { key, id } = await fixture.makeKey(wallet, query);
   fixture.ledger.apply("ceiling", { type: "setCeiling", limitNanoUsd: 50 * USD });
-  fixture.ledger.apply(partition, { type: "credit", id: "1:1", at: NOW, amountNanoUsd: 10 * USD, detail: "{}" });
+  fixture.ledger.apply(partition, hear(10 * USD, { at: NOW }));
   return { fixture, wallet, partition, key, id, get: (path: string) => fixture.call("GET", path, { bearer: key }) };
 }
 
@@ -29,7 +32,8 @@ async function reserve(fixture: Fixture, wallet: Wallet, key: string, amountNano
   const payer = fixture.gateway.credentials.verify(key)?.payer;
   assert.ok(payer !== undefined);
   const owner = accountPartition(wallet.address);
-  const request = { id: REQUEST, at: NOW, owner, payer, amountNanoUsd, leaseMs: 900_000, detail: "{}" };
+  const chain = chainPartition(PRIMARY);
+  const request = { id: REQUEST, at: NOW, owner, payer, amountNanoUsd, leaseMs: 900_000, detail: "{}", chain };
   const { status } = await fixture.ledger.run(() => reserveRequest(request));
   assert.equal(status, "reserved");
 }
@@ -41,6 +45,7 @@ function settle(fixture: Fixture, wallet: Wallet, chargeNanoUsd: number, detail:
     at: NOW + 2_500,
     chargeNanoUsd,
     lossNanoUsd: 77,
+    snapshot: SNAPSHOT,
     detail: JSON.stringify(detail),
   });
   fixture.ledger.deliverAll();
@@ -49,7 +54,7 @@ function settle(fixture: Fixture, wallet: Wallet, chargeNanoUsd: number, detail:
 const DETAIL = {
   route: "chat",
   model: "some-model",
-  snapshot: "prices-1",
+  snapshot: SNAPSHOT,
   stream: true,
   basis: "usage",
   usage: { promptTokens: 120, completionTokens: 30, cacheReadTokens: 7, cacheWriteTokens: 0, reasoningTokens: 5 },
@@ -108,19 +113,20 @@ describe("GET /api/v1/credits", () => {
       reserved_nano_usd: 0,
       available: 9.999999999,
       available_nano_usd: 10 * USD - 1,
-      debited_elsewhere: 0,
-      debited_elsewhere_nano_usd: 0,
+      debited: 0,
+      debited_nano_usd: 0,
+      taken_over: 0,
+      taken_over_nano_usd: 0,
       pending: [],
       on_their_way: [],
     });
   });
 
-  test("is less by what a foreign batch debited on chain, which is shown", async () => {
+  test("is less by debits on chain that no statement of the account caused, which are shown", async () => {
     const { fixture, partition, get } = await openAccount();
-    const debit = { type: "debit", id: "1:batch:1", at: NOW, amountNanoUsd: 4 * USD, detail: "{}" } as const;
-    fixture.ledger.apply(partition, debit);
+    fixture.ledger.apply(partition, hear(10 * USD, { at: NOW, debitedNanoUsd: 4 * USD, lastRoot: "foreign" }));
     const { data } = (await get("/api/v1/credits")).body;
-    assert.deepEqual([data?.total_credits, data?.available, data?.debited_elsewhere], [6, 6, 4]);
+    assert.deepEqual([data?.total_credits, data?.available, data?.debited, data?.taken_over], [10, 6, 4, 4]);
   });
 
   test("an account that never activated has nothing", async () => {
@@ -151,7 +157,14 @@ describe("GET /api/v1/generation", () => {
     await reserve(fixture, wallet, key, USD);
     settle(fixture, wallet, 123_456_789, DETAIL);
     const { body } = await get(`/api/v1/generation?id=${REQUEST}`);
-    assert.deepEqual(body.data, {
+    const { signed_receipt, ...told }: Record<string, unknown> = body.data ?? {};
+    const signed = readSignedReceipt(String(signed_receipt));
+    const { jti, iat, cost_nano_usd, snapshot, served_by } = signed ?? {};
+    assert.deepEqual(
+      [jti, iat, cost_nano_usd, snapshot, served_by],
+      [REQUEST, NOW / 1_000, 123_456_789, SNAPSHOT, "protocol"],
+    );
+    assert.deepEqual(told, {
       id: REQUEST,
       upstream_id: "chatcmpl-1",
       model: "some-model",
@@ -166,7 +179,7 @@ describe("GET /api/v1/generation", () => {
       total_cost: 0.123456789,
       charge_nano_usd: 123_456_789,
       held_nano_usd: USD,
-      price_snapshot: "prices-1",
+      price_snapshot: SNAPSHOT,
       tokens_prompt: 120,
       tokens_completion: 30,
       native_tokens_prompt: 120,
@@ -178,7 +191,14 @@ describe("GET /api/v1/generation", () => {
       offer: null,
       rebate: 0,
       rebate_nano_usd: 0,
-      settlement: { status: "pending", batch: null, transaction: null, leaf: null, proof: null },
+      settlement: {
+        status: "pending",
+        ends_at_nano_usd: 123_456_789,
+        statement: null,
+        leaf: null,
+        proof: null,
+        record: null,
+      },
     });
   });
 

@@ -5,8 +5,6 @@ import { getAsset } from "./assets-name.ts";
 import { createSpeech } from "./audio-speech.ts";
 import { signIn, signOut } from "./auth.ts";
 import { getNonce } from "./auth-nonce.ts";
-import { listBatches } from "./batches.ts";
-import { getBatch } from "./batches-id.ts";
 import { createChatCompletion } from "./chat-completions.ts";
 import { getContracts } from "./contracts.ts";
 import { getCredits } from "./credits.ts";
@@ -38,6 +36,8 @@ import { listReconciliations } from "./reconciliations.ts";
 import { getReconciliation } from "./reconciliations-day.ts";
 import { createResponse } from "./responses.ts";
 import { getRoot } from "./root.ts";
+import { getStatements } from "./statements.ts";
+import { listStatementUses } from "./statements-uses.ts";
 import { getStatus } from "./status.ts";
 
 /** Every endpoint of the gateway, in the order in which they are documented. */
@@ -73,8 +73,8 @@ export const endpoints: readonly Endpoint[] = [
   getOffer,
   putOffer,
   deleteOffer,
-  listBatches,
-  getBatch,
+  getStatements,
+  listStatementUses,
   getPrices,
   listReconciliations,
   getReconciliation,

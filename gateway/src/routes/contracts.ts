@@ -49,7 +49,9 @@ const made = new WeakMap<Gateway, Document>();
 function documentOf(gateway: Gateway): Document {
   let document = made.get(gateway);
   if (document === undefined) {
-    const text = JSON.stringify({ data: { chains: gateway.config.chains.map(chainObject), abis } });
+    const text = JSON.stringify({
+      data: { chains: gateway.config.chains.map(chainObject), receipt_key: gateway.receiptKey.publicKey, abis },
+    });
     document = { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
     made.set(gateway, document);
   }

@@ -14,8 +14,9 @@ export const getCredits = endpoint({
   group: "Spending",
   title: "The account's balance",
   about:
-    "Of the API key's account, or of the wallet whose session it is; an agent has none. `total_credits` is what was " +
-    "activated less `debited_elsewhere`: what batches debited on chain that this gateway did not post.",
+    "Of the API key's account, or of the wallet whose session it is; an agent has none. `debited` is what the chain has " +
+    "debited of `total_usage`. `taken_over` is the part of it that this gateway has no uses for: somebody else posted it, " +
+    "or a restore lost them.",
   credentials: ["API key", "session"],
   answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", creditsAnswer))],
   errors: ["wrong_identity", ...authenticatedErrors],
@@ -24,7 +25,7 @@ export const getCredits = endpoint({
     const { account, partition } = await requireAccount(context);
     const { ledger } = gateway.environment;
     const balance = await ledger.read(partition, { type: "balance", at });
-    const debits = await ledger.read(partition, { type: "debits", limit: MAX_DEBITS });
+    const bill = await ledger.read(partition, { type: "bill" });
     const pending = await pendingOf(gateway, account);
     const onTheirWay = await activationsOnTheirWay(gateway, account);
     return context.json({
@@ -34,7 +35,8 @@ export const getCredits = endpoint({
           total_usage: balance.settledNanoUsd,
           reserved: balance.heldNanoUsd,
           available: balance.availableNanoUsd ?? 0,
-          debited_elsewhere: debits.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0),
+          debited: bill.debitedNanoUsd,
+          taken_over: bill.takenOverNanoUsd,
         }),
         pending:
           pending?.map(({ amountNanoUsd, block, transaction }) => ({
@@ -47,6 +49,3 @@ export const getCredits = endpoint({
     });
   },
 });
-
-/** There is one for each foreign batch of the account, and normally none. */
-const MAX_DEBITS = 10_000;

@@ -16,10 +16,10 @@ export function toGenerationObject(receipt: ReceiptRow) {
     route: detail.route ?? null,
     key_id: receipt.keyId,
     created_at: new Date(receipt.admittedAt).toISOString(),
-    generation_time: receipt.resolvedAt - receipt.admittedAt,
+    generation_time: (receipt.resolvedAt ?? receipt.admittedAt) - receipt.admittedAt,
     streamed: detail.stream ?? null,
     cancelled: detail.cancelled ?? false,
-    outcome: receipt.outcome,
+    outcome: receipt.state,
     basis: detail.basis ?? "nothing",
     total_cost: usd(receipt.chargeNanoUsd),
     charge_nano_usd: receipt.chargeNanoUsd,
@@ -32,8 +32,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
     native_tokens_cache_write: usage?.cacheWriteTokens ?? null,
-    // An older version did not say so of a key's request.
-    served_by: detail.servedBy ?? (receipt.keyId === null ? null : "protocol"),
+    served_by: detail.servedBy ?? null,
     offer,
     ...amounts({ rebate: offer === null ? 0 : rebateOf(receipt.chargeNanoUsd) }),
   };

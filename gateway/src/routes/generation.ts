@@ -1,3 +1,4 @@
+import { isAccount, partitionAddress } from "@inference/ledger/partition";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import { fail } from "@inference/protocol/errors";
 import { isRequestId } from "@inference/protocol/id";
@@ -7,6 +8,8 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
+import { signedReceiptOf } from "../settlement/signed-receipt.ts";
+import { settlementOf } from "../settlement/statements.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
@@ -39,9 +42,12 @@ export const getGeneration = endpoint({
     for (const reader of readers) {
       const receipt = await readReceipt(context, reader, id);
       if (receipt === null) continue;
-      const isOfBalance = reader.partition.startsWith("account:") && receipt.chargeNanoUsd > 0;
-      const settlement = isOfBalance ? await context.var.gateway.batches.ofReceipt(reader.partition, receipt) : null;
-      return context.json({ data: { ...toGenerationObject(receipt), settlement } });
+      const { gateway } = context.var;
+      const isOfBalance = isAccount(reader.partition) && receipt.chargeNanoUsd > 0;
+      const owner = { partition: reader.partition, account: partitionAddress(reader.partition) };
+      const settlement = isOfBalance ? await settlementOf(gateway, owner, receipt) : null;
+      const signed = isOfBalance ? signedReceiptOf(gateway, owner.account, receipt) : null;
+      return context.json({ data: { ...toGenerationObject(receipt), signed_receipt: signed, settlement } });
     }
     return fail("not_found", `There is no receipt \`${id}\` here. A request has one as soon as it has ended.`);
   },

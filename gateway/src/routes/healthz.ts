@@ -1,6 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
-import { ceilingPartition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { healthAnswer } from "@inference/protocol/wire/answers";
+import { zeroAddress } from "viem";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
@@ -11,7 +12,8 @@ type Health = "ok" | "unavailable" | "behind";
 
 /**
  * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with what
- * the operator has to do, if the provider refuses the gateway's key, or if the chain's node has never answered.
+ * the operator has to do, if the provider refuses the gateway's key, the chain's node has never answered, or the settler
+ * has stopped.
  */
 export const getHealth = endpoint({
   method: "GET",
@@ -22,7 +24,8 @@ export const getHealth = endpoint({
   credentials: [],
   answers: [
     ok(
-      "It could; `degraded` with an `action` if the provider refuses the key, or the chain's node has never answered.",
+      "It could; `degraded` with an `action` if the provider refuses the key, the chain's node has never answered, or the " +
+        "settler has stopped.",
       json("HealthAnswer", healthAnswer),
     ),
     { status: 503, about: "It could not.", content: json("HealthAnswer", healthAnswer) },
@@ -36,10 +39,9 @@ export const getHealth = endpoint({
     // A chain that cannot be followed delays credits. Requests are still served.
     const { state: chain, block } = gateway.environment.chain.following();
     const isUnreached = chain === "starting" && block === null;
-    const status = !isWell ? "unavailable" : key.state === "refused" || isUnreached ? "degraded" : "ok";
+    const action = key.state === "refused" ? key.action : isUnreached ? CHECK_NODE : settlerAction(gateway);
+    const status = !isWell ? "unavailable" : action === undefined ? "ok" : "degraded";
     const checks = { ledger, prices, provider: key.state };
-    const behind = gateway.environment.behind?.() ?? null;
-    const action = behind ?? (key.state === "refused" ? key.action : isUnreached ? CHECK_NODE : undefined);
     const { rowVersion } = gateway.environment;
     const more = {
       ...(action === undefined ? {} : { action }),
@@ -50,11 +52,20 @@ export const getHealth = endpoint({
 });
 
 const CHECK_NODE =
-  "The chain's node has not answered since the start, so activations are not credited. Check PRIMARY_RPC_URL.";
+  "The chain's node has not answered since the start, so accounts can spend nothing. Check PRIMARY_RPC_URL.";
 
-async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {
+function settlerAction({ environment }: Gateway): string | undefined {
+  const status = environment.settler?.();
+  if (status?.state !== "halted") return undefined;
+  return `The settler has stopped, so nothing is posted on chain: ${status.reason ?? "see the log"}. Restart the gateway.`;
+}
+
+async function ledgerHealth({ config, environment }: Gateway, at: number): Promise<Health> {
   try {
-    if (environment.behind?.() != null) return "behind";
+    const chain = chainPartition(config.settlement.chainId);
+    // Before the chain is read far enough, no account is told its totals, and after a start each has to hear them.
+    const totals = await environment.ledger.read(chain, { type: "payer", account: zeroAddress });
+    if (totals === null) return "behind";
     await environment.ledger.read(ceilingPartition, { type: "ceiling", at });
     return environment.ledger.writable ? "ok" : "unavailable";
   } catch (error) {

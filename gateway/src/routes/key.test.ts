@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import { makeWallet, openFixture } from "../../test/identity-fixture.ts";
 
 /** GET /api/v1/key: usage per window, and what binds first. */
@@ -14,7 +15,7 @@ async function openKey(balance: number, ceiling: number, query = "") {
   const partition = accountPartition(wallet.address);
   const payer = { kind: "key", digest: fixture.gateway.credentials.verify(key)?.payer.digest ?? "" } as const;
   const at = () => fixture.time.now;
-  fixture.ledger.apply(partition, { type: "credit", id: "1:1", at: at(), amountNanoUsd: balance, detail: "{}" });
+  fixture.ledger.apply(partition, hear(balance, { at: at() }));
   fixture.ledger.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceiling });
   let made = 0;
   return {
@@ -22,12 +23,9 @@ async function openKey(balance: number, ceiling: number, query = "") {
     spend(amountNanoUsd: number, chargeNanoUsd: number | null): void {
       made += 1;
       const id = `r${made}`;
-      const hold = { id, at: at(), amountNanoUsd, leaseMs: 60_000, payer, detail: "{}" };
-      fixture.ledger.apply(partition, { type: "reserve", ...hold, followers: [ceilingPartition] });
-      const follower = { id, at: at(), amountNanoUsd, leaseMs: 60_000, owner: partition };
-      fixture.ledger.apply(ceilingPartition, { type: "reserveCeiling", ...follower });
+      admit(fixture.ledger, partition, reserve(id, amountNanoUsd, { at: at(), payer }));
       if (chargeNanoUsd === null) return;
-      fixture.ledger.apply(partition, { type: "settle", id, at: at(), chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+      fixture.ledger.apply(partition, { ...settle(id, chargeNanoUsd), at: at() });
       fixture.ledger.deliverAll();
     },
     async read(): Promise<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import {
   type Answer,
   type Fixture,
@@ -36,12 +37,11 @@ describe("a signed message", () => {
     const partition = accountPartition(wallet.address);
     const at = fixture.time.now;
     const amount = 9_000_000_000;
-    fixture.ledger.apply(partition, { type: "credit", id: "1:1", at, amountNanoUsd: amount, detail: "{}" });
+    fixture.ledger.apply("ceiling", { type: "setCeiling", limitNanoUsd: 10 * amount });
+    fixture.ledger.apply(partition, hear(amount, { at }));
     const digest = fixture.gateway.credentials.verify(key)?.payer.digest ?? "";
-    const hold = { at, amountNanoUsd: 4_000_000_000, leaseMs: 60_000, payer: { kind: "key", digest } as const };
-    fixture.ledger.apply(partition, { type: "reserve", id: "r1", ...hold, followers: [], detail: "{}" });
-    const end = { type: "settle", id: "r1", at, chargeNanoUsd: 3_000_000_000, lossNanoUsd: 0, detail: "{}" } as const;
-    fixture.ledger.apply(partition, end);
+    admit(fixture.ledger, partition, reserve("r1", 4_000_000_000, { at, payer: { kind: "key", digest } }));
+    fixture.ledger.apply(partition, { ...settle("r1", 3_000_000_000), at });
     const answer = await setTerms(fixture, wallet, id, "?limit=20.00&limit_reset=daily");
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.body.key, undefined, "its secret is not shown again");

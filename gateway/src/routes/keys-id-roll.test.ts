@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import {
   type Answer,
   type Fixture,
@@ -50,12 +51,12 @@ describe("a rolled key", () => {
     const { key, id } = await fixture.makeKey(wallet, "?limit=5.00");
     const partition = accountPartition(wallet.address);
     const at = fixture.time.now;
-    fixture.ledger.apply(partition, { type: "credit", id: "1:1", at, amountNanoUsd: 9_000, detail: "{}" });
+    fixture.ledger.apply("ceiling", { type: "setCeiling", limitNanoUsd: 9_000 });
+    fixture.ledger.apply(partition, hear(9_000, { at }));
     const digest = fixture.gateway.credentials.verify(key)?.payer.digest ?? "";
-    const hold = { at, amountNanoUsd: 700, leaseMs: 60_000, payer: { kind: "key", digest } as const };
-    fixture.ledger.apply(partition, { type: "reserve", id: "r1", ...hold, followers: [], detail: "{}" });
+    admit(fixture.ledger, partition, reserve("r1", 700, { at, payer: { kind: "key", digest } }));
     const rolled = (await roll(fixture, wallet, id)).body.key ?? "";
-    fixture.ledger.apply(partition, { type: "settle", id: "r1", at, chargeNanoUsd: 500, lossNanoUsd: 0, detail: "{}" });
+    fixture.ledger.apply(partition, { ...settle("r1", 500), at });
     assert.equal((await keyOf(fixture, rolled)).body.data?.usage_nano_usd, 500);
     const bearer = await fixture.signIn(wallet);
     const list = await fixture.call("GET", "/api/v1/keys", { bearer });

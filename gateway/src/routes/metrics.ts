@@ -80,6 +80,14 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
       balanceWei === null ? null : Number(balanceWei),
     ),
     gauge("settler_nonce", "The number of the settler's next transaction.", settler?.nonce),
+    gauge("settler_in_flight", "Transactions of the settler that are not final.", settler?.inFlight),
+    gauge("settlement_waiting_accounts", "Accounts with a statement that is not final.", settler?.waiting.accounts),
+    gauge("settlement_waiting_nano_usd", "What these statements come to.", settler?.waiting.amountNanoUsd),
+    gauge(
+      "settlement_oldest_age_seconds",
+      "The age of the oldest use in a statement that is not final.",
+      settler == null || settler.waiting.oldestAt === null ? null : Math.round((at - settler.waiting.oldestAt) / 1_000),
+    ),
     {
       ...gauge("settler_address", "1, with the address of the settler's account.", settler === undefined ? null : 1),
       ...(settler === undefined ? {} : { labels: { address: settler.address } }),

@@ -14,10 +14,9 @@ export const getReconciliation = endpoint({
   group: "Settlement",
   title: "A day, reconciled with the chain",
   about:
-    "`accounts`, `journal` and `batches` are what was charged to balances on the day, as each of them has it. `debited` is " +
-    "what the chain has debited for these uses. What differs by name: `waiting` and `on_their_way` are not final yet, " +
-    "`set_aside` is not posted. `foreign` is what batches of somebody else paid from the day's ceiling; it is unexplained " +
-    "until the operator accepts them. `unexplained` is everything else, and 0.",
+    "`debited` is what the contract debited from the day's ceiling. `statements` is what of it pays statements of this " +
+    "gateway, `uses` are the charges in their leaves, and `foreign` is the rest: somebody else posted it, or a restore " +
+    "lost its statement. `unexplained` is what these do not add up to, and 0.",
   credentials: [],
   pathParameters: { day: "A UTC day, such as 2026-11-22." },
   answers: [ok("The day.", json("ReconciliationAnswer", reconciliationAnswer))],

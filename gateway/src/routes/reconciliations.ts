@@ -45,18 +45,12 @@ export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, d
     status: closedAt === null ? "open" : "closed",
     at: new Date(at).toISOString(),
     ...amounts({
-      accounts: record.accountsNanoUsd,
-      journal: record.journalNanoUsd,
-      batches: record.batchesNanoUsd,
+      uses: record.usesNanoUsd,
+      statements: record.statementsNanoUsd,
       debited: record.debitedNanoUsd,
-      carried: record.carriedNanoUsd,
-      on_their_way: record.onTheirWayNanoUsd,
-      waiting: record.waitingNanoUsd,
-      set_aside: record.setAsideNanoUsd,
-      foreign: record.foreignNanoUsd ?? 0,
+      foreign: record.foreignNanoUsd,
       unexplained: unexplainedNanoUsd,
     }),
-    uses: record.uses,
-    free_uses: record.freeUses,
+    chunks: record.chunks,
   };
 }

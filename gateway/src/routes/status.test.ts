@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chainPartition } from "@inference/ledger/partition";
 import type { Books } from "@inference/protocol/books";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { statusAnswer } from "@inference/protocol/wire/answers";
-import { openFixture } from "../../test/identity-fixture.ts";
+import { openFixture, PRIMARY } from "../../test/identity-fixture.ts";
 
 /** GET /api/v1/status: the token's books. */
 const DOLLAR = 1_000_000_000n;
@@ -70,19 +71,30 @@ test("the chain is asked once in ten seconds, for however many, also while it do
   assert.deepEqual([await read(), await read(), asked()], [12, 12, 2]);
 });
 
-test("what is posted on chain is told as it was read, and the first foreign batch with it", async () => {
+test("what the chain has debited is told as it was read, with what waits for it by the settler's last poll", async () => {
   const { fixture } = open([]);
-  const posted = async () => statusAnswer.parse((await fixture.call("GET", "/api/v1/status")).body).data.posted;
-  assert.equal(await posted(), null);
-  const { chainId } = fixture.gateway.config.settlement;
+  const settlement = async () =>
+    statusAnswer.parse((await fixture.call("GET", "/api/v1/status")).body).data.settlement;
+  assert.equal(await settlement(), null);
+  const chain = chainPartition(PRIMARY);
   const account = `0x${"1".repeat(40)}`;
-  const debits = [{ account, amountNanoUsd: "7" }];
-  const batch = { id: 1, day: "2026-11-21", root: "0x01", entries: "0x02", block: 4, transaction: "0x03", debits };
-  const activation = { id: 1, account, amountToken: "1", totalActivated: "1", block: 4, transaction: "0x04" };
-  fixture.ledger.apply(`chain:${chainId}`, {
-    ...{ type: "advance", at: fixture.time.now, chainId, block: 5, blockHash: "0x05", activations: [activation] },
-    batches: [{ ...batch, amountNanoUsd: "7", paidAfterNanoUsd: "7", totalDebitedNanoUsd: "7" }],
-    credits: [{ account, creditNanoUsd: "993" }],
+  const at = fixture.time.now;
+  const totals = { amountToken: "1", totalActivated: "1", accountActivatedNanoUsd: 1_000 };
+  const booked = { account, beforeNanoUsd: 0, amountNanoUsd: 7, root: "0x01", parts: "[]", proof: "" };
+  const sums = { amountNanoUsd: 7, paidAfterNanoUsd: 7, totalDebitedNanoUsd: "7" };
+  fixture.ledger.apply(chain, { type: "reread", at, readyFrom: 0 });
+  fixture.ledger.apply(chain, {
+    ...{ type: "advance", at, block: 5, blockHash: "0x05" },
+    activations: [{ id: 1, account, ...totals, block: 4, transaction: "0x04" }],
+    chunks: [{ root: "0x02", day: "2026-11-21", ...sums, records: [booked], block: 4, transaction: "0x03" }],
   });
-  assert.deepEqual(await posted(), { batches: 1, debited: 7e-9, debited_nano_usd: 7, foreign_batch: 1 });
+  assert.equal(await settlement(), null, "this gateway posts nothing");
+  const waiting = { accounts: 2, amountNanoUsd: 5, oldestAt: at };
+  fixture.gateway.environment.settler = () => ({
+    ...{ state: "posting", address: `0x${"2".repeat(40)}`, lastPollAt: at, balanceWei: 1n, nonce: 3, inFlight: 1 },
+    waiting,
+  });
+  const told = { chunks_in_flight: 1, waiting: 5e-9, waiting_nano_usd: 5, waiting_accounts: 2 };
+  const oldest_at = new Date(at).toISOString();
+  assert.deepEqual(await settlement(), { debited: 7e-9, debited_nano_usd: 7, ...told, oldest_at });
 });

@@ -49,7 +49,7 @@ export const getStatus = endpoint({
         contracts: contracts(gateway),
         following: following(gateway),
         settler: settler(gateway),
-        posted: await posted(gateway),
+        settlement: await settlement(gateway),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
         receipt_retention_days: Math.floor(gateway.config.operator.receiptMs / DAY_MS),
@@ -139,13 +139,19 @@ function settler({ environment }: Gateway) {
   return { state, reason: reason ?? null, address, last_poll_at: at };
 }
 
-/** What the chain says of batches. Null: none of its blocks was read, or not by this version. */
-async function posted({ config, environment }: Gateway) {
+/** What the chain has debited, and what waits for it. Null: no block was read, or this gateway posts nothing. */
+async function settlement({ config, environment }: Gateway) {
+  const status = environment.settler?.();
   const cursor = await environment.ledger.read(chainPartition(config.settlement.chainId), { type: "cursor" });
-  if (cursor === null || cursor.lastBatchId === null) return null;
-  const { lastBatchId, totalDebitedNanoUsd, foreignBatch } = cursor;
-  const debited = BigInt(totalDebitedNanoUsd ?? 0);
-  return { batches: lastBatchId, ...amounts({ debited }), foreign_batch: foreignBatch };
+  if (cursor === null || status === undefined) return null;
+  const { accounts, amountNanoUsd, oldestAt } = status.waiting;
+  return {
+    ...amounts({ debited: BigInt(cursor.totalDebitedNanoUsd) }),
+    chunks_in_flight: status.inFlight,
+    ...amounts({ waiting: amountNanoUsd }),
+    waiting_accounts: accounts,
+    oldest_at: oldestAt === null ? null : new Date(oldestAt).toISOString(),
+  };
 }
 
 /** How far activations have been read from the primary chain. */

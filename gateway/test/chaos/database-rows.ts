@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Partition } from "@inference/ledger/partition";
-import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { HoldRow, KeyRow, ReadRows } from "@inference/ledger/tables";
+import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import type { KeyRow, ReadRows, ReceiptRow } from "@inference/ledger/tables";
 
 /** A partition's rows as a database has them. */
 export function databaseRows(database: DatabaseSync, partition: Partition): ReadRows {
@@ -15,6 +15,6 @@ export function databaseRows(database: DatabaseSync, partition: Partition): Read
     newest: (table, { before, limit }) =>
       database.prepare(tableSql[table].newest).all(partition, before, limit).map(tableSql[table].toRow) as never,
     liveKeys: () => database.prepare(LIVE_KEYS).all(partition).map(tableSql.key.toRow) as KeyRow[],
-    unresolvedHolds: () => database.prepare(UNRESOLVED_HOLDS).all(partition).map(tableSql.hold.toRow) as HoldRow[],
+    holds: () => database.prepare(HOLDS).all(partition).map(tableSql.receipt.toRow) as ReceiptRow[],
   };
 }

@@ -6,10 +6,7 @@ import type { Partition } from "@inference/ledger/partition";
 import { tableSql } from "@inference/ledger/sql";
 import { databaseRows } from "./database-rows.ts";
 
-/**
- * Makes the deliveries that lie in the books of a gateway that is dead, as its next life would: by then what an owner
- * decided is written, and what its followers do about it follows.
- */
+/** Makes the deliveries that lie in the books of a gateway that is dead, as its next life would. */
 export function makeDeliveries(database: DatabaseSync): void {
   const outbox = database.prepare("SELECT partition, id, target, command FROM outbox_row");
   for (let left = outbox.all(); left.length > 0; left = outbox.all()) {
@@ -21,7 +18,9 @@ export function makeDeliveries(database: DatabaseSync): void {
 }
 
 function execute(database: DatabaseSync, partition: Partition, command: Command): void {
-  const { changes, deliveries } = apply(partition, databaseRows(database, partition), command, Date.now());
+  // No delivery needs an account that has heard the chain in this life.
+  const state = { clockMs: Date.now(), epoch: 1 };
+  const { changes, deliveries } = apply(partition, databaseRows(database, partition), command, state);
   for (const { table, id, row } of [...changes, ...deliveries.map(outboxChange)]) {
     if (row === null) database.prepare(tableSql[table].remove).run(partition, id);
     else database.prepare(tableSql[table].upsert).run(...tableSql[table].toColumns(partition, row));

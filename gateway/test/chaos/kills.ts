@@ -53,8 +53,8 @@ const terms = [
 ];
 
 /** A hold as the death of its process left it. */
-type Left = { deliveredNanoUsd: number; amountNanoUsd: number };
-type Receipt = { id: string; outcome: string; chargeNanoUsd: number; basis: string; upstreamId: string | null };
+type Left = { deliveredNanoUsd: number; heldNanoUsd: number };
+type Receipt = { id: string; state: string; chargeNanoUsd: number; basis: string; upstreamId: string | null };
 
 /** @param kills Of `npm test`: the first dies under all kinds of load, the second amid long streams, the third at its start. */
 export function testKills(openHost: () => MortalHost, kills: number): void {
@@ -261,7 +261,7 @@ function checkAcknowledged(
     assert.ok(!ids.has(id), `${id} was given to two requests`);
     ids.add(id);
     const receipt = receipts.get(id);
-    if (receipt?.chargeNanoUsd === costNanoUsd && receipt.outcome === "settled") continue;
+    if (receipt?.chargeNanoUsd === costNanoUsd && receipt.state === "settled") continue;
     const told = `${kind} ${id} was told ${costNanoUsd}, and its receipt says ${JSON.stringify(receipt)}`;
     assert.equal(kind, "stream", told);
     late += 1;
@@ -279,11 +279,11 @@ function checkAcknowledged(
 function checkOrphans(database: DatabaseSync, left: ReadonlyMap<string, Left>): Record<string, number> {
   const receipts = readReceipts(database);
   const bases: Record<string, number> = {};
-  for (const [id, { deliveredNanoUsd, amountNanoUsd }] of left) {
+  for (const [id, { deliveredNanoUsd, heldNanoUsd }] of left) {
     const receipt = receipts.get(id);
     assert.ok(receipt !== undefined, `the orphan ${id} has no receipt`);
     const { chargeNanoUsd, basis } = receipt;
-    assert.ok(chargeNanoUsd <= amountNanoUsd, JSON.stringify({ id, receipt }));
+    assert.ok(chargeNanoUsd <= heldNanoUsd, JSON.stringify({ id, receipt }));
     assert.ok(["record", "checkpoint"].includes(basis), JSON.stringify({ id, receipt }));
     if (basis === "checkpoint") assert.equal(chargeNanoUsd, deliveredNanoUsd, id);
     if (chargeNanoUsd > 0) bases[basis] = (bases[basis] ?? 0) + 1;
@@ -308,13 +308,15 @@ async function checkBills(database: DatabaseSync, provider: ProviderSimulator): 
 }
 
 function readReceipts(database: DatabaseSync): Map<string, Receipt> {
-  const rows = database.prepare("SELECT id, outcome, charge_nano_usd, detail FROM receipt_row").all();
+  const rows = database
+    .prepare("SELECT id, state, charge_nano_usd, detail FROM receipt_row WHERE resolved_at IS NOT NULL AND detail <> ''")
+    .all();
   return new Map(
-    rows.map(({ id, outcome, charge_nano_usd, detail }) => {
+    rows.map(({ id, state, charge_nano_usd, detail }) => {
       const { basis = "", upstreamId = null } = JSON.parse(String(detail)) as Partial<Receipt>;
       return [
         String(id),
-        { id: String(id), outcome: String(outcome), chargeNanoUsd: Number(charge_nano_usd), basis, upstreamId },
+        { id: String(id), state: String(state), chargeNanoUsd: Number(charge_nano_usd), basis, upstreamId },
       ];
     }),
   );
@@ -324,14 +326,14 @@ function readReceipts(database: DatabaseSync): Map<string, Receipt> {
 function rememberHolds(database: DatabaseSync, left: Map<string, Left>): number | undefined {
   const rows = database
     .prepare(
-      `SELECT id, delivered_nano_usd, amount_nano_usd, admitted_at FROM hold_row
-       WHERE owner = partition AND state IN ('open', 'orphaned') ORDER BY admitted_at`,
+      `SELECT id, delivered_nano_usd, held_nano_usd, admitted_at FROM receipt_row
+       WHERE state IN ('open', 'orphaned') ORDER BY admitted_at`,
     )
     .all();
   for (const row of rows) {
     left.set(String(row.id), {
       deliveredNanoUsd: Number(row.delivered_nano_usd),
-      amountNanoUsd: Number(row.amount_nano_usd),
+      heldNanoUsd: Number(row.held_nano_usd),
     });
   }
   return rows[0] === undefined ? undefined : Number(rows[0].admitted_at);

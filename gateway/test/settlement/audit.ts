@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
-import { words } from "@inference/ledger/hold-row";
-import { journalsOf } from "@inference/ledger/journals";
-import {
-  accountPartition,
-  ceilingPartition,
-  isCeiling,
-  journalPartition,
-  journalUnder,
-  type Partition,
-} from "@inference/ledger/partition";
-import type { HoldRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { AllowanceRow, ReceiptRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { utcDay } from "@inference/protocol/window";
+import { windowStart } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
 import type { ReceiptDetail } from "../../src/inference/receipt-detail.ts";
 import type { HostUnderTest } from "../host.ts";
@@ -20,29 +11,24 @@ import type { HostUnderTest } from "../host.ts";
 /** What the books say of requests that are over, held against one another. */
 type ProviderRecord = ReturnType<Simulator["records"]["select"]>[number];
 
-export type Settled = {
-  receipt: ReceiptRow;
-  detail: ReceiptDetail;
-  hold: HoldRow;
-};
+export type Settled = { receipt: ReceiptRow & { resolvedAt: number }; detail: ReceiptDetail };
 
-/** Every request of an account, once none of them is in flight any more. */
+/** Every request of an account that was forwarded, once none is in flight any more. */
 export async function settledOf(host: HostUnderTest, address: Address, ms?: number): Promise<Settled[]> {
   const partition = accountPartition(address);
-  const holds = await eventually(async () => {
-    const rows = await host.rows("hold", partition);
+  const receipts = await eventually(async () => {
+    const rows = await host.rows("receipt", partition);
     return rows.every(({ state }) => state !== "open" && state !== "orphaned") ? rows : false;
   }, ms);
-  // Where followers are told later, they are told before they are looked at.
+  // Where limits are told later, they are told before they are looked at.
   await eventually(async () => (await host.rows("outbox", partition)).length === 0);
-  const receipts = new Map((await host.rows("receipt", partition)).map((receipt) => [receipt.id, receipt]));
-  return holds.flatMap((hold) => {
-    const receipt = receipts.get(hold.id);
-    return receipt === undefined ? [] : [{ receipt, hold, detail: JSON.parse(receipt.detail) as ReceiptDetail }];
+  return receipts.flatMap(({ resolvedAt, ...receipt }) => {
+    if (resolvedAt === null || receipt.detail === "") return [];
+    return [{ receipt: { ...receipt, resolvedAt }, detail: JSON.parse(receipt.detail) as ReceiptDetail }];
   });
 }
 
-/** The one request of an account. Its books agree: hold, receipt, balance, journal and ceiling. */
+/** The one request of an account. Its books agree: receipt, balance, use and ceiling. */
 export async function settledOne(host: HostUnderTest, address: Address, ms?: number): Promise<Settled> {
   const all = await settledOf(host, address, ms);
   const [settled] = all;
@@ -52,148 +38,90 @@ export async function settledOne(host: HostUnderTest, address: Address, ms?: num
 }
 
 /**
- * Nothing is held, and receipts, balance, journal and the ceiling say the same. The ceiling has a hold of each request,
- * except of those that a block covers: of them it has the blocks, which agree in sum.
+ * Nothing is held, and receipts, balance, uses and allowances say the same.
  *
  * @param all Every request of the account.
  */
 export async function checkAccount(host: HostUnderTest, address: Address, all: readonly Settled[]): Promise<void> {
   const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
   assert.equal(heldNanoUsd, 0, "the account still holds something");
-  assert.equal(settledNanoUsd, sum(all.map(({ receipt }) => receipt.chargeNanoUsd)), "balance and receipts differ");
-  for (const { receipt, hold } of all) {
-    const { id, chargeNanoUsd, outcome } = receipt;
-    assert.equal(hold.state, outcome);
-    assert.equal(hold.chargeNanoUsd, chargeNanoUsd);
-    assert.equal(hold.amountNanoUsd, receipt.heldNanoUsd);
-    assert.ok(chargeNanoUsd <= hold.amountNanoUsd, "charged more than was held");
-    const ceiling = ceilingOf(hold);
-    if (ceiling !== undefined) await checkCeilingHold(host, ceiling, { ...hold, id });
-    const journal = journalPartition(journalUnder(hold.ceiling, utcDay(receipt.admittedAt)));
-    const uses = await host.rows("use", journal, id);
-    if (outcome === "released") assert.deepEqual(uses, [], "a released request is in the journal");
-    else assert.deepEqual(uses.map(useTerms), [{ account: address, chargeNanoUsd, admittedAt: receipt.admittedAt }]);
+  const receipts = all.map(({ receipt }) => receipt);
+  assert.equal(settledNanoUsd, chargesOf(receipts), "balance and receipts differ");
+  for (const { id, state, chargeNanoUsd, heldNanoUsd: held } of receipts) {
+    assert.ok(chargeNanoUsd <= held, `${id} is charged more than was held`);
+    assert.ok(state === "settled" || chargeNanoUsd === 0, `${id} is ${state} and charged`);
   }
-  const covered = all.filter(({ hold }) => ceilingOf(hold) === undefined);
-  await checkBlocks(host, accountPartition(address), covered);
+  await checkUses(host, address, receipts);
+  await checkAllowances(host, address, receipts);
 }
 
-/** The ceiling, or the shard of it, that holds the request itself; undefined if a block covers it. */
-function ceilingOf({ followers }: HoldRow): Partition | undefined {
-  return words(followers).find(isCeiling);
-}
-
-async function checkCeilingHold(
-  host: HostUnderTest,
-  ceiling: Partition,
-  { id, state, amountNanoUsd, chargeNanoUsd }: Pick<HoldRow, "id" | "state" | "amountNanoUsd" | "chargeNanoUsd">,
-): Promise<void> {
-  const [held] = await host.rows("hold", ceiling, id);
-  assert.equal(held?.state, state, "the ceiling heard of another end");
-  assert.equal(held.chargeNanoUsd, chargeNanoUsd, "the ceiling heard of another charge");
-  assert.ok(held.amountNanoUsd >= amountNanoUsd, "the ceiling holds too little");
-}
-
-/**
- * The open blocks of an account, or of a shard of the ceiling. With nothing in flight those of accounts hold nothing,
- * and those of shards only blocks of accounts.
- */
-async function openBlocks(host: HostUnderTest, partition: Partition): Promise<OpenBlock[]> {
-  const blocks = await host.rows("block", partition);
-  return Promise.all(
-    blocks.map(async ({ id, drawnBy, amountNanoUsd, ceiling }) => {
-      const [counter] = await host.rows("counter", partition, `block:${id}@${id}`);
-      const { settledNanoUsd = 0, heldNanoUsd = 0 } = counter ?? {};
-      if (!isCeiling(partition)) assert.equal(heldNanoUsd, 0, "a block still holds something");
-      assert.ok(settledNanoUsd + heldNanoUsd <= amountNanoUsd, "more is charged than the block has");
-      return { drawnBy, amountNanoUsd, chargedNanoUsd: settledNanoUsd, heldBy: ceiling ?? ceilingPartition };
-    }),
-  );
-}
-
-type OpenBlock = { drawnBy: string; amountNanoUsd: number; chargedNanoUsd: number; heldBy: Partition };
-
-/** What the ceiling holds of requests, without the accounts' blocks. */
-export async function heldByCeiling(host: HostUnderTest): Promise<number> {
-  const { heldNanoUsd } = await host.read(ceilingPartition, { type: "ceiling", at: host.now() });
-  const blocks = await Promise.all(host.accounts.map((address) => host.rows("block", accountPartition(address))));
-  return heldNanoUsd - sum(blocks.flat().map(({ amountNanoUsd }) => amountNanoUsd));
-}
-
-async function checkBlocks(host: HostUnderTest, partition: Partition, covered: readonly Settled[]): Promise<void> {
-  const open = await openBlocks(host, partition);
-  for (const { drawnBy: id, amountNanoUsd, heldBy } of open) {
-    await checkCeilingHold(host, heldBy, { id, state: "open", amountNanoUsd, chargeNanoUsd: 0 });
+/** The uses fill the account's line from 0 without a gap, each with the charge of its receipt. */
+async function checkUses(host: HostUnderTest, address: Address, receipts: readonly ReceiptRow[]): Promise<void> {
+  const charged = new Map(receipts.filter(({ chargeNanoUsd }) => chargeNanoUsd > 0).map((one) => [one.id, one]));
+  let endsAtNanoUsd = 0;
+  for (const { id, receipt: receiptId, costNanoUsd, admittedAt } of await host.rows("use", accountPartition(address))) {
+    endsAtNanoUsd += costNanoUsd;
+    assert.equal(Number(id), endsAtNanoUsd, `${receiptId}: a gap before its use`);
+    const receipt = charged.get(receiptId);
+    const told = [receipt?.endsAtNanoUsd, receipt?.chargeNanoUsd, receipt?.admittedAt];
+    assert.deepEqual(told, [endsAtNanoUsd, costNanoUsd, admittedAt], `${receiptId}: receipt and use differ`);
+    charged.delete(receiptId);
   }
-  const ended = (await host.rows("hold", partition)).filter(({ id }) => id.endsWith(".block"));
-  for (const hold of ended) {
-    await checkCeilingHold(host, hold.followers, { ...hold, id: hold.id.slice(0, -".block".length) });
+  assert.deepEqual([...charged.keys()], [], "charges without a use");
+}
+
+/** What an account used of the ceiling is what it was charged that day, and the ceiling has allowed it. */
+async function checkAllowances(host: HostUnderTest, address: Address, receipts: readonly ReceiptRow[]): Promise<void> {
+  const partition = accountPartition(address);
+  const own = await host.rows("allowance", partition);
+  for (const day of new Set(receipts.map(({ admittedAt }) => windowStart("day", admittedAt)))) {
+    const charged = chargesOf(receipts.filter(({ admittedAt }) => windowStart("day", admittedAt) === day));
+    const row = own.find(({ id }) => id === `${day} ${ceilingPartition}`);
+    assert.equal(row?.usedNanoUsd ?? 0, charged, "receipts and the account's allowance differ");
+    const [atCeiling] = await host.rows("allowance", ceilingPartition, `${day} ${partition}`);
+    if (row !== undefined) checkAllowance(row, atCeiling);
   }
-  assert.equal(
-    sum(open.map(({ chargedNanoUsd }) => chargedNanoUsd)) + sum(ended.map(({ chargeNanoUsd }) => chargeNanoUsd)),
-    sum(covered.map(({ receipt }) => receipt.chargeNanoUsd)),
-    "the blocks are charged another sum than what they cover",
-  );
 }
 
-function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRow> {
-  return { account, chargeNanoUsd, admittedAt };
+/** The ceiling knows what was used, exactly if it is not taken in pieces, and has allowed it. */
+function checkAllowance(own: AllowanceRow, atCeiling: AllowanceRow | undefined): void {
+  const { usedNanoUsd = 0, allowedNanoUsd = 0 } = atCeiling ?? {};
+  assert.ok(usedNanoUsd <= own.usedNanoUsd, "the ceiling knows of more than was used");
+  assert.ok(own.usedNanoUsd <= allowedNanoUsd, "more was used than the ceiling allowed");
+  if (own.inPieces === 0 && own.dueAt === null) {
+    assert.deepEqual([usedNanoUsd, allowedNanoUsd], [own.usedNanoUsd, own.usedNanoUsd], "the ceiling was not told");
+  }
 }
 
-/**
- * With nothing in flight: the sums of accounts, journals and the ceiling are one number. Nothing is held anywhere, except
- * blocks by the ceiling and its shards.
- */
+/** With nothing in flight: the sums of accounts, their uses and the ceiling are one number. */
 export async function checkSums(host: HostUnderTest): Promise<number> {
   let charged = 0;
-  const blocks: OpenBlock[] = [];
-  const shards = new Set<Partition>();
+  let used = 0;
   for (const address of host.accounts) {
     const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
     assert.equal(heldNanoUsd, 0, `${address} still holds something`);
     charged += settledNanoUsd;
-    blocks.push(...(await openBlocks(host, accountPartition(address))));
-    for (const { ceiling } of await host.rows("hold", accountPartition(address))) {
-      if (ceiling !== null) shards.add(ceiling);
+    const uses = await host.rows("use", accountPartition(address));
+    assert.equal(sum(uses.map(({ costNanoUsd }) => costNanoUsd)), settledNanoUsd, `${address}: uses and balance differ`);
+    for (const row of await host.rows("allowance", accountPartition(address))) {
+      const [day = "", limit] = row.id.split(" ");
+      if (limit !== ceilingPartition) continue;
+      used += row.usedNanoUsd;
+      checkAllowance(row, (await host.rows("allowance", limit, `${day} ${accountPartition(address)}`))[0]);
     }
   }
-  for (const shard of shards) {
-    await eventually(async () => (await host.rows("outbox", shard)).length === 0);
-    blocks.push(...(await openBlocks(host, shard)));
-  }
-  for (const ceiling of [ceilingPartition, ...shards]) await checkHeldBlocks(host, ceiling, blocks);
-  const inBlocks = sum(blocks.map(({ chargedNanoUsd }) => chargedNanoUsd));
-  const counters = await host.rows("counter", ceilingPartition);
-  const settled = sum(counters.map(({ settledNanoUsd }) => settledNanoUsd));
-  assert.equal(settled + inBlocks, charged, "ceiling and accounts differ");
-  const days = new Set<string>();
-  for (const address of host.accounts) {
-    const receipts = await host.rows("receipt", accountPartition(address));
-    for (const { admittedAt } of receipts) days.add(utcDay(admittedAt));
-  }
-  let journalled = 0;
-  for (const journal of (await Promise.all([...days].map((day) => journalsOf(host, day)))).flat()) {
-    const { settledNanoUsd } = await host.read(journalPartition(journal), { type: "journal" });
-    const uses = await host.rows("use", journalPartition(journal));
-    const sumOfUses = sum(uses.map(({ chargeNanoUsd }) => chargeNanoUsd));
-    assert.equal(sumOfUses, settledNanoUsd, `${journal}: uses and total differ`);
-    journalled += settledNanoUsd;
-  }
-  assert.equal(journalled, charged, "journals and accounts differ");
+  assert.equal(used, charged, "allowances and accounts differ");
+  const allowances = await host.rows("allowance", ceilingPartition);
+  const counters = (await host.rows("counter", ceilingPartition)).filter(({ id }) => id.startsWith("ceiling@"));
+  const settled = sum(allowances.map(({ usedNanoUsd }) => usedNanoUsd));
+  const held = sum(allowances.map(({ usedNanoUsd, allowedNanoUsd }) => allowedNanoUsd - usedNanoUsd));
+  const counted = [sum(counters.map((row) => row.settledNanoUsd)), sum(counters.map((row) => row.heldNanoUsd))];
+  assert.deepEqual(counted, [settled, held], "the ceiling's counters and allowances differ");
   return charged;
 }
 
-/** What a ceiling holds is the open blocks that were drawn from it. */
-async function checkHeldBlocks(host: HostUnderTest, ceiling: Partition, blocks: readonly OpenBlock[]): Promise<void> {
-  const own = blocks.filter(({ heldBy }) => heldBy === ceiling);
-  const held = { heldNanoUsd: sum(own.map(({ amountNanoUsd }) => amountNanoUsd)), openHolds: own.length };
-  const counters = await host.rows("counter", ceiling);
-  for (const name of ["ceiling@", "share:", "blocks@"]) {
-    const counted = counters.filter(({ id }) => id.startsWith(name));
-    const heldNanoUsd = sum(counted.map((counter) => counter.heldNanoUsd));
-    const openHolds = sum(counted.map((counter) => counter.openHolds));
-    assert.deepEqual({ heldNanoUsd, openHolds }, held, `${ceiling}: ${name} and the blocks differ`);
-  }
+function chargesOf(receipts: readonly ReceiptRow[]): number {
+  return sum(receipts.map(({ chargeNanoUsd }) => chargeNanoUsd));
 }
 
 /** What the provider saw of the request with this text in its body, once it is over there. */

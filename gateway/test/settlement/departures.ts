@@ -163,7 +163,7 @@ export function testDepartures(startHost: StartHost): void {
         const body = chatBody("sim-small", "[[drip=20]][[tokens=90]]", { stream: true });
         const paid = await leaveEarly(leave, body);
         assertDelivered(paid, 5, "hold");
-        assert.ok(paid.receipt.chargeNanoUsd < paid.hold.amountNanoUsd, "far less than all of it was delivered");
+        assert.ok(paid.receipt.chargeNanoUsd < paid.receipt.heldNanoUsd, "far less than all of it was delivered");
       });
 
       test(`where the provider bills ${abortBilling} of what is aborted, a whole answer costs the hold`, async () => {

@@ -133,7 +133,7 @@ export function testExactSettlements(startHost: StartHost): void {
       });
     }
 
-    test("altogether: accounts, journals, the ceiling and the provider's total are one number", async () => {
+    test("altogether: accounts, uses, the ceiling and the provider's total are one number", async () => {
       const charged = (await checkSums(host)) - chargedBefore;
       assert.equal(charged, Number(host.simulator.simulator.ledger.totals.nano));
     });

@@ -220,7 +220,7 @@ export function testFaultySettlements(startHost: StartHost): void {
           input: tag + withFault(fault),
         }));
         assert.equal(paid.status, 200, paid.text);
-        assert.equal(paid.receipt.chargeNanoUsd, paid.hold.amountNanoUsd, fault);
+        assert.equal(paid.receipt.chargeNanoUsd, paid.receipt.heldNanoUsd, fault);
         assert.equal(paid.alerts.length, fault === "no-usage" ? 0 : 1, fault);
       }
     });
@@ -262,7 +262,7 @@ export function testFaultySettlements(startHost: StartHost): void {
           else {
             assert.ok(paid.broken, "half of it looks like all of it");
             assert.ok(paid.receipt.chargeNanoUsd >= paid.bill && paid.bill > 0);
-            assert.ok(paid.receipt.chargeNanoUsd <= paid.hold.amountNanoUsd);
+            assert.ok(paid.receipt.chargeNanoUsd <= paid.receipt.heldNanoUsd);
           }
         });
       }
@@ -300,8 +300,8 @@ export function testFaultySettlements(startHost: StartHost): void {
 
 async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: Ending, tokens: number): Promise<void> {
   assert.equal(paid.broken, false);
-  const { receipt, hold, bill, alerts } = paid;
-  const { chargeNanoUsd, lossNanoUsd, outcome } = receipt;
+  const { receipt, bill, alerts } = paid;
+  const { chargeNanoUsd, lossNanoUsd, state } = receipt;
   const usage = host.simulator.simulator.records.select(({ requestId }) => requestId === paid.detail.upstreamId, 1)[0]
     ?.usage;
   switch (ending) {
@@ -313,7 +313,7 @@ async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: En
       return assertLost(paid);
     case "lost":
       assert.ok(bill > 0);
-      return assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, bill, []]);
+      return assert.deepEqual([state, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, bill, []]);
     case "billed":
       return assertBilledExactly(paid);
     case "told":
@@ -323,12 +323,12 @@ async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: En
       const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
       const listed = promptTokens * SMALL.promptNanoUsd + completionTokens * SMALL.completionNanoUsd;
       assert.ok(listed > 0 && bill > listed);
-      return assert.deepEqual([outcome, chargeNanoUsd, alerts], ["settled", listed, []]);
+      return assert.deepEqual([state, chargeNanoUsd, alerts], ["settled", listed, []]);
     }
     case "above":
       assert.deepEqual(
-        [outcome, chargeNanoUsd, lossNanoUsd],
-        ["settled", hold.amountNanoUsd, bill - hold.amountNanoUsd],
+        [state, chargeNanoUsd, lossNanoUsd],
+        ["settled", receipt.heldNanoUsd, bill - receipt.heldNanoUsd],
       );
       assert.ok(lossNanoUsd > 0);
       return assert.equal(alerts.length, 1);
@@ -336,9 +336,9 @@ async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: En
     case "malformed": {
       assert.ok(tokens > 0, "nothing was delivered");
       const delivered = (usage?.promptTokens ?? 0) * SMALL.promptNanoUsd + tokens * SMALL.completionNanoUsd;
-      assert.equal(outcome, "settled");
+      assert.equal(state, "settled");
       assert.ok(chargeNanoUsd >= delivered, `${chargeNanoUsd} is less than the ${delivered} delivered`);
-      assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+      assert.ok(chargeNanoUsd <= receipt.heldNanoUsd);
       return assert.equal(alerts.length, ending === "malformed" ? 1 : 0, `alerts: ${alerts}`);
     }
     case "endless":

@@ -52,9 +52,9 @@ export function testOddAnswers(startHost: StartHost): void {
     }
 
     function assertCharged({ receipt, losses }: Asked, chargeNanoUsd: number, lossNanoUsd = 0): void {
-      const { outcome } = receipt;
+      const { state } = receipt;
       const expected = [chargeNanoUsd > 0 ? "settled" : "released", chargeNanoUsd, lossNanoUsd];
-      assert.deepEqual([outcome, receipt.chargeNanoUsd, receipt.lossNanoUsd], expected);
+      assert.deepEqual([state, receipt.chargeNanoUsd, receipt.lossNanoUsd], expected);
       assert.deepEqual(losses, lossNanoUsd > 0 ? [lossNanoUsd] : []);
     }
 
@@ -71,7 +71,7 @@ export function testOddAnswers(startHost: StartHost): void {
         ] as const) {
           const asked = await ask(path, { [field]: list }, { model: "sim-image", prompt: "x" });
           assert.equal(asked.status, 502, JSON.stringify(list));
-          assertCharged(asked, 0, asked.hold.amountNanoUsd);
+          assertCharged(asked, 0, asked.receipt.heldNanoUsd);
         }
       }
     });
@@ -82,7 +82,7 @@ export function testOddAnswers(startHost: StartHost): void {
       for (const [index, count] of [1, 1, 2, 4].entries()) {
         const asked = await ask(IMAGE, { id: "i", images: lists[index] }, body);
         assert.equal(asked.status, 200, asked.text);
-        const whole = asked.hold.amountNanoUsd;
+        const whole = asked.receipt.heldNanoUsd;
         assertCharged(asked, (whole * count) / 4, (whole * (4 - count)) / 4);
       }
     });
@@ -101,7 +101,7 @@ export function testOddAnswers(startHost: StartHost): void {
           const body = JSON.stringify({ images: Array(came).fill("A".repeat(size)) });
           const answer = await ask(IMAGE, { headers, body }, { model: "sim-image", prompt: "x", variants: asked });
           assert.deepEqual([answer.status, answer.broken, answer.text], [200, false, body]);
-          const each = answer.hold.amountNanoUsd / asked;
+          const each = answer.receipt.heldNanoUsd / asked;
           assertCharged(answer, charged * each, lost * each);
         }
       });
@@ -120,25 +120,25 @@ export function testOddAnswers(startHost: StartHost): void {
     for (const [name, message] of Object.entries(contents)) {
       test(`a whole chat without usage whose content is ${name} is charged what was delivered`, async () => {
         const choice = name === "a text beside the message" ? message : { message };
-        const { status, receipt, hold } = await ask(CHAT, { choices: [{ index: 0, ...choice }] });
+        const { status, receipt } = await ask(CHAT, { choices: [{ index: 0, ...choice }] });
         assert.equal(status, 200);
-        const prompt = hold.amountNanoUsd - 100 * SMALL.completionNanoUsd;
+        const prompt = receipt.heldNanoUsd - 100 * SMALL.completionNanoUsd;
         assert.ok(receipt.chargeNanoUsd > prompt + 4 * SMALL.completionNanoUsd, `${receipt.chargeNanoUsd}`);
       });
     }
 
     test("a whole chat without usage costs an estimate of its tokens, which is closer than its bytes", async () => {
       const content = "The quick brown fox jumps over the lazy dog. ".repeat(5);
-      const { receipt, hold } = await ask(CHAT, { choices: [choice(content)] });
-      const prompt = hold.amountNanoUsd - 100 * SMALL.completionNanoUsd;
+      const { receipt } = await ask(CHAT, { choices: [choice(content)] });
+      const prompt = receipt.heldNanoUsd - 100 * SMALL.completionNanoUsd;
       assert.equal(receipt.chargeNanoUsd, prompt + tokensOf(halfTokens(content)) * SMALL.completionNanoUsd);
-      assert.ok(receipt.chargeNanoUsd < hold.amountNanoUsd, "by bytes it is the hold");
+      assert.ok(receipt.chargeNanoUsd < receipt.heldNanoUsd, "by bytes it is the hold");
     });
 
     test("a whole chat without usage and content is free, and what the provider may bill is a loss", async () => {
       const asked = await ask(CHAT, { choices: [choice("")] });
       assert.equal(asked.status, 200);
-      assertCharged(asked, 0, asked.hold.amountNanoUsd);
+      assertCharged(asked, 0, asked.receipt.heldNanoUsd);
     });
 
     test("content types are told apart in any case, and are ours", async () => {
@@ -157,7 +157,7 @@ export function testOddAnswers(startHost: StartHost): void {
         const asked = await ask(path, answer(given, "bytes"), path === IMAGE ? binary : undefined);
         assert.deepEqual([asked.status, asked.text], [200, "bytes"]);
         assert.equal(asked.headers.get("content-type"), shown);
-        assertCharged(asked, asked.hold.amountNanoUsd);
+        assertCharged(asked, asked.receipt.heldNanoUsd);
       }
       const stream = { ...routeBodies[CHAT]?.("x"), stream: true };
       const events = await ask(CHAT, answer("Text/Event-Stream; note=provider", "data: [DONE]\n\n"), stream);
@@ -191,7 +191,7 @@ export function testOddAnswers(startHost: StartHost): void {
         // The status of a large answer is sent before it is read to its end.
         if (size !== LARGE_BYTES) assert.equal(asked.status, 502);
         else assert.ok(asked.broken || asked.status !== 200, "it looks whole");
-        assert.equal(asked.receipt.outcome, "released");
+        assert.equal(asked.receipt.state, "released");
         assert.equal(asked.receipt.lossNanoUsd, usageNanoUsd);
       }
     });
@@ -257,7 +257,7 @@ export function testOddAnswers(startHost: StartHost): void {
       for (const body of odd) {
         const asked = await ask(CHAT, { body });
         assert.equal(asked.status, 502, JSON.stringify(body));
-        assert.deepEqual([asked.receipt.outcome, asked.receipt.chargeNanoUsd], ["released", 0]);
+        assert.deepEqual([asked.receipt.state, asked.receipt.chargeNanoUsd], ["released", 0]);
       }
       for (const body of [odd[0] ?? "", "\0"]) {
         const asked = await ask(CHAT, { body: body.repeat(LARGE_BYTES / body.length + 1) });
@@ -329,7 +329,7 @@ export function testOddAnswers(startHost: StartHost): void {
       assert.equal(asked.status, 200);
       const [image, ...more] = JSON.parse(asked.text).images;
       assert.deepEqual([image, more.length], ["aGk=", 1]);
-      assertCharged(asked, asked.hold.amountNanoUsd);
+      assertCharged(asked, asked.receipt.heldNanoUsd);
       const binary = { model: "sim-image", prompt: "x", return_binary: true };
       const bytes = await ask(
         IMAGE,
@@ -337,7 +337,7 @@ export function testOddAnswers(startHost: StartHost): void {
         binary,
       );
       assert.ok(bytes.status === 200 && !bytes.broken && bytes.text.length > LARGE_BYTES);
-      assertCharged(bytes, bytes.hold.amountNanoUsd);
+      assertCharged(bytes, bytes.receipt.heldNanoUsd);
     });
 
     test("a large answer that breaks off is a broken connection, and costs what came of it", async () => {
@@ -347,7 +347,7 @@ export function testOddAnswers(startHost: StartHost): void {
       }
       const vectors = await ask(EMBEDDINGS, { body: () => broken('{"data":[', vector) });
       assert.equal(vectors.broken, true);
-      assertCharged(vectors, vectors.hold.amountNanoUsd);
+      assertCharged(vectors, vectors.receipt.heldNanoUsd);
       const known = await ask(EMBEDDINGS, {
         body: () => broken(`{"usage":${JSON.stringify(embeddingUsage)},"data":[`, vector),
       });
@@ -360,14 +360,14 @@ export function testOddAnswers(startHost: StartHost): void {
         binary,
       );
       assert.equal(half.broken, true);
-      assertCharged(half, 0, half.hold.amountNanoUsd);
+      assertCharged(half, 0, half.receipt.heldNanoUsd);
     });
 
     test("a large answer with an error in it, or without an end, is no whole answer", async () => {
       for (const tail of ['],"error":{"message":"x"}}', ']x"}', "]"]) {
         const asked = await ask(EMBEDDINGS, { body: () => large('{"data":[', vector, tail) });
         assert.equal(asked.broken, true, tail);
-        assertCharged(asked, asked.hold.amountNanoUsd);
+        assertCharged(asked, asked.receipt.heldNanoUsd);
       }
     });
 
@@ -381,7 +381,7 @@ export function testOddAnswers(startHost: StartHost): void {
           await sleep(3_000);
         }
         const asked = await ask(IMAGE, { body: failing }, body, hurried);
-        const each = asked.hold.amountNanoUsd / 4;
+        const each = asked.receipt.heldNanoUsd / 4;
         assert.equal(asked.broken, true, tail);
         assertCharged(asked, each, 3 * each);
       }
@@ -417,13 +417,13 @@ export function testOddAnswers(startHost: StartHost): void {
             const { error } = (await refused.json()) as { error?: { code: string } };
             const what = `${path} ${JSON.stringify(answer)}`;
             assert.deepEqual([refused.status, error?.code], [502, "upstream_error"], what);
-            const { receipt, hold, detail } = await settledOne(host, account.address);
+            const { receipt, detail } = await settledOne(host, account.address);
             const isFailed = answer === failed || answer === malformed;
             const isTold = path in lossNanoUsd && (answer === usedTokens || answer === failed);
-            const loss = isTold ? lossNanoUsd[path] : isFailed ? 0 : hold.amountNanoUsd;
+            const loss = isTold ? lossNanoUsd[path] : isFailed ? 0 : receipt.heldNanoUsd;
             const alerts = answer === malformed && path in lossNanoUsd ? 1 : 0;
-            const { outcome, chargeNanoUsd } = receipt;
-            assert.deepEqual([outcome, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
+            const { state, chargeNanoUsd } = receipt;
+            assert.deepEqual([state, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
             assert.equal((await alertsOf(host, receipt.id)).usage.length, alerts, what);
             assert.equal(detail.upstreamId, answer === failed ? failed.id : null, what);
           }

@@ -72,8 +72,8 @@ export function testOddContent(startHost: StartHost): void {
       const { path, body: request } = apis[api];
       const response = await host.call(path, { key: account.key, body: { ...request, stream } });
       const text = await response.text();
-      const { receipt, hold, detail } = await settledOne(host, account.address);
-      return { status: response.status, text, receipt, hold, basis: detail.basis, key: providersKey };
+      const { receipt, detail } = await settledOne(host, account.address);
+      return { status: response.status, text, receipt, basis: detail.basis, key: providersKey };
     }
 
     for (const api of ["Responses", "Messages"] as const) {

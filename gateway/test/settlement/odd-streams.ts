@@ -49,15 +49,15 @@ export function testOddStreams(startHost: StartHost): void {
       assert.equal(response.status, 200);
       const text = await response.text();
       const settled = await settledOne(host, account.address);
-      const { receipt, hold, detail } = settled;
-      const promptNanoUsd = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+      const { receipt, detail } = settled;
+      const promptNanoUsd = receipt.heldNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
       const tokens = (receipt.chargeNanoUsd - promptNanoUsd) / SMALL.completionNanoUsd;
       const { models, usage: alerts } = await alertsOf(host, receipt.id);
       // What is shown to a client that asked is what it is charged.
       const costs = chunksIn(text).flatMap(({ usage }) => (usage === undefined ? [] : [usage.cost_nano_usd]));
       assert.deepEqual(costs, costs.length === 0 ? [] : [receipt.chargeNanoUsd]);
       if (eventData(text).includes("[DONE]")) assert.equal(costs.length, includeUsage ? 1 : 0);
-      return { text, receipt, hold, basis: detail.basis, promptNanoUsd, tokens, models, alerts };
+      return { text, receipt, basis: detail.basis, promptNanoUsd, tokens, models, alerts };
     }
 
     function assertCut(text: string): void {
@@ -94,7 +94,7 @@ export function testOddStreams(startHost: StartHost): void {
       const dear = await answered(running + WORDS);
       assertCut(dear.text);
       const atLeast = 300 * SMALL.promptNanoUsd + 900 * SMALL.completionNanoUsd;
-      assert.ok(dear.receipt.chargeNanoUsd >= atLeast && dear.receipt.chargeNanoUsd <= dear.hold.amountNanoUsd);
+      assert.ok(dear.receipt.chargeNanoUsd >= atLeast && dear.receipt.chargeNanoUsd <= dear.receipt.heldNanoUsd);
     });
 
     test("that ends without [DONE] and without a finish reason is an error, and costs its usage if that came last", async () => {
@@ -110,8 +110,8 @@ export function testOddStreams(startHost: StartHost): void {
     test("that cannot be read and delivered nothing is a loss, and one that the provider fails is none", async () => {
       const unreadable = [event("{no JSON"), event(chunk({ content: "x".repeat(MAX_EVENT_BYTES) }))];
       for (const body of unreadable) {
-        const { receipt, hold } = await answered(body + DONE.slice(0, 5));
-        assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, hold.amountNanoUsd], body.slice(0, 20));
+        const { receipt } = await answered(body + DONE.slice(0, 5));
+        assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, receipt.heldNanoUsd], body.slice(0, 20));
       }
       const empty = await answered(": nothing\n\n");
       assert.deepEqual([empty.receipt.chargeNanoUsd, empty.receipt.lossNanoUsd], [0, empty.promptNanoUsd]);
@@ -162,10 +162,10 @@ export function testOddStreams(startHost: StartHost): void {
     });
 
     test("whose rest cannot be read after some content costs that, and the rest of the hold is a loss", async () => {
-      const { text, basis, receipt, hold } = await answered(WORDS + event("{no JSON") + DONE);
+      const { text, basis, receipt } = await answered(WORDS + event("{no JSON") + DONE);
       assertCut(text);
       assert.equal(basis, "delivered");
-      assert.equal(receipt.chargeNanoUsd + receipt.lossNanoUsd, hold.amountNanoUsd);
+      assert.equal(receipt.chargeNanoUsd + receipt.lossNanoUsd, receipt.heldNanoUsd);
     });
 
     test("whose usage is unknown costs less than three times its tokens, and six for the answer itself", async () => {

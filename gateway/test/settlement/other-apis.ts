@@ -139,7 +139,7 @@ export function testOtherApis(startHost: StartHost): void {
 
     async function booksOf({ address }: TestAccount) {
       const { receipt, detail } = await settledOne(host, address);
-      const { outcome, chargeNanoUsd, lossNanoUsd, heldNanoUsd } = receipt;
+      const { state: outcome, chargeNanoUsd, lossNanoUsd, heldNanoUsd } = receipt;
       const { usage, losses } = await alertsOf(host, receipt.id);
       const { basis, model, cancelled } = detail;
       return { outcome, chargeNanoUsd, lossNanoUsd, heldNanoUsd, basis, model, cancelled, usage, losses };

@@ -99,29 +99,29 @@ export const SMALL = { promptNanoUsd: 150, completionNanoUsd: 600 };
 
 export function assertBilledExactly({ receipt, bill, alerts }: Paid): void {
   assert.deepEqual(
-    { outcome: receipt.outcome, charge: receipt.chargeNanoUsd, loss: receipt.lossNanoUsd, alerts },
-    { outcome: "settled", charge: bill, loss: 0, alerts: [] },
+    { state: receipt.state, charge: receipt.chargeNanoUsd, loss: receipt.lossNanoUsd, alerts },
+    { state: "settled", charge: bill, loss: 0, alerts: [] },
   );
 }
 
 export function assertFree({ receipt, alerts }: Paid): void {
-  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
-  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
+  const { state, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([state, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
 }
 
 /** Nothing is charged, and what the provider may bill, as far as the hold goes, is a loss. */
-export function assertLost({ receipt, hold, bill, alerts }: Paid): void {
-  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
-  assert.deepEqual([outcome, chargeNanoUsd, alerts], ["released", 0, []]);
-  assert.equal(lossNanoUsd, hold.amountNanoUsd);
+export function assertLost({ receipt, bill, alerts }: Paid): void {
+  const { state, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([state, chargeNanoUsd, alerts], ["released", 0, []]);
+  assert.equal(lossNanoUsd, receipt.heldNanoUsd);
   assert.ok(lossNanoUsd >= bill);
 }
 
 /** As `assertLost`, for a stream: the provider has read the prompt. */
-export function assertPromptLost({ receipt, hold, bill, alerts }: Paid): void {
-  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
-  assert.deepEqual([outcome, chargeNanoUsd, alerts], ["released", 0, []]);
-  const prompt = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+export function assertPromptLost({ receipt, bill, alerts }: Paid): void {
+  const { state, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([state, chargeNanoUsd, alerts], ["released", 0, []]);
+  const prompt = receipt.heldNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
   assert.ok(Math.abs(lossNanoUsd - prompt) <= 1, `${lossNanoUsd} of ${prompt}`);
   assert.ok(lossNanoUsd >= bill);
 }
@@ -129,36 +129,36 @@ export function assertPromptLost({ receipt, hold, bill, alerts }: Paid): void {
 /** The loss of a stream: what came after its client had left; of one that the gateway gave up the rest of the hold. */
 type Unread = "some" | "hold";
 
-function assertUnread({ receipt, hold }: Pick<Paid, "receipt" | "hold">, unread: Unread): void {
+function assertUnread({ receipt }: Pick<Paid, "receipt">, unread: Unread): void {
   const { chargeNanoUsd, lossNanoUsd } = receipt;
-  if (unread === "hold") assert.equal(chargeNanoUsd + lossNanoUsd, hold.amountNanoUsd, `a loss of ${lossNanoUsd}`);
-  else assert.ok(lossNanoUsd > 0 && chargeNanoUsd + lossNanoUsd < hold.amountNanoUsd, `a loss of ${lossNanoUsd}`);
+  if (unread === "hold") assert.equal(chargeNanoUsd + lossNanoUsd, receipt.heldNanoUsd, `a loss of ${lossNanoUsd}`);
+  else assert.ok(lossNanoUsd > 0 && chargeNanoUsd + lossNanoUsd < receipt.heldNanoUsd, `a loss of ${lossNanoUsd}`);
 }
 
 /** At least what was delivered, at most the hold, and no more than that is known. */
-export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens: number, unread: Unread): void {
-  const { outcome, chargeNanoUsd } = receipt;
-  assert.deepEqual([outcome, detail.basis, alerts], ["settled", "delivered", []]);
-  assertUnread({ receipt, hold }, unread);
+export function assertDelivered({ receipt, detail, alerts }: Paid, tokens: number, unread: Unread): void {
+  const { state, chargeNanoUsd } = receipt;
+  assert.deepEqual([state, detail.basis, alerts], ["settled", "delivered", []]);
+  assertUnread({ receipt }, unread);
   assert.ok(chargeNanoUsd >= tokens * SMALL.completionNanoUsd, `${chargeNanoUsd} for ${tokens} tokens`);
-  assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+  assert.ok(chargeNanoUsd <= receipt.heldNanoUsd);
 }
 
 /** The hold without the answer that was bounded by it. */
-export function promptBound({ hold }: Pick<Paid, "hold">): number {
-  return hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+export function promptBound({ receipt }: Pick<Paid, "receipt">): number {
+  return receipt.heldNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
 }
 
 /** The prompt's bound, of a stream that the gateway gave up. */
-export function assertPrompt({ receipt, hold, detail }: Paid): void {
-  assert.deepEqual([receipt.outcome, detail.basis], ["settled", "delivered"], JSON.stringify(detail));
+export function assertPrompt({ receipt, detail }: Paid): void {
+  assert.deepEqual([receipt.state, detail.basis], ["settled", "delivered"], JSON.stringify(detail));
   assert.ok(receipt.chargeNanoUsd > 0, "the prompt costs something");
-  const prompt = promptBound({ hold });
+  const prompt = promptBound({ receipt });
   assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
-  assertUnread({ receipt, hold }, "hold");
+  assertUnread({ receipt }, "hold");
 }
 
-export function assertHold({ receipt, hold, detail }: Paid): void {
-  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
-  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd], ["settled", hold.amountNanoUsd, 0], JSON.stringify(detail));
+export function assertHold({ receipt, detail }: Paid): void {
+  const { state, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([state, chargeNanoUsd, lossNanoUsd], ["settled", receipt.heldNanoUsd, 0], JSON.stringify(detail));
 }

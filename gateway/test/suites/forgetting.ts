@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { Address } from "@inference/protocol/credential";
+import { activate } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 
 /** What anybody can have written down at no cost is gone some day, to the last row. */
@@ -42,8 +43,7 @@ export function testForgetting(start: StartHost): void {
       await pass(9 * DAY_MS - MINUTE_MS);
       await host.forget(partitions);
       for (const key of keys) assert.deepEqual(await answer("/api/v1/key", key), [200, undefined]);
-      const credit = { type: "credit", id: "1:1", at: host.now(), amountNanoUsd: 1, detail: "{}" } as const;
-      await host.put(accountPartition(late), credit);
+      await activate(host.put, late, 1);
       await pass(DAY_MS + 2 * MINUTE_MS);
       await host.forget(partitions);
       assert.deepEqual(await rowsOf(accountPartition(stranger)), []);

@@ -42,7 +42,7 @@ export function testIdempotency(start: StartHost): void {
       const all = await settledOf(host, address);
       await checkAccount(host, address, all);
       const { settledNanoUsd } = await host.balance(address);
-      return { requests: all.filter(({ receipt }) => receipt.outcome === "settled").length, settledNanoUsd };
+      return { requests: all.filter(({ receipt }) => receipt.state === "settled").length, settledNanoUsd };
     }
 
     const sent = (tag: string): number => providerRecords(host, tag).length;
@@ -60,7 +60,7 @@ export function testIdempotency(start: StartHost): void {
         assert.equal(again.text, first.text);
         assert.equal(again.status, 200);
         assert.equal(again.headers.get("idempotent-replayed"), "true");
-        for (const name of ["x-request-id", "content-type", "x-ignored-parameters", "access-control-allow-origin"]) {
+        for (const name of ["x-request-id", "x-receipt", "content-type", "x-ignored-parameters", "access-control-allow-origin"]) {
           assert.equal(again.headers.get(name), first.headers.get(name), name);
         }
         assert.deepEqual(await paid(account), books);

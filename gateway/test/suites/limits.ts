@@ -37,7 +37,7 @@ async function holdOf(host: HostUnderTest, body: object): Promise<number> {
   const account = await host.account(USD);
   const answer = await ask(host, account, body);
   assert.equal(answer.status, 200, answer.text);
-  return (await settledOne(host, account.address)).hold.amountNanoUsd;
+  return (await settledOne(host, account.address)).receipt.heldNanoUsd;
 }
 
 /** The answers by code, `200` for the good ones; every other one is an error of the table. */
@@ -123,11 +123,7 @@ export function testLimits(start: StartHost): void {
       }
       assert.equal(mostAtOnce(host, "sixty"), 1);
       const all = await settledOf(host, account.address);
-      await checkAccount(
-        host,
-        account.address,
-        all.filter(({ hold: { state } }) => state !== "refused"),
-      );
+      await checkAccount(host, account.address, all);
       const { settledNanoUsd } = await host.balance(account.address);
       assert.equal(settledNanoUsd, sum(providerRecords(host, "sixty").map(billed)));
     });
@@ -226,7 +222,7 @@ export function testLimits(start: StartHost): void {
       const account = await host.account(USD);
       const answer = await ask(host, account, bodyOf("first", `${COSTS_ITS_HOLD}[[delay=100]]`));
       assert.equal(answer.status, 200);
-      hold = (await settledOne(host, account.address)).hold.amountNanoUsd;
+      hold = (await settledOne(host, account.address)).receipt.heldNanoUsd;
     });
     after(() => host.stop());
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { agentPartition, journalPartition } from "@inference/ledger/partition";
+import { accountPartition, agentPartition } from "@inference/ledger/partition";
 import type { UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { type Offer, offerTypedData } from "@inference/protocol/offer";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { Settlement } from "@inference/protocol/use-leaf";
-import { dayNumber, utcDay } from "@inference/protocol/window";
+import { dayNumber } from "@inference/protocol/window";
 import { generationAnswer } from "@inference/protocol/wire/answers";
 import { offerAnswer } from "@inference/protocol/wire/offer";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
@@ -98,12 +98,8 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     return generationAnswer.parse(await response.json()).data;
   }
 
-  /** Once the journal has it. */
-  function useOf(id: string): Promise<UseRow> {
-    return eventually(async () => {
-      const [use] = await host.rows("use", journalPartition(utcDay(host.now())), id);
-      return use ?? false;
-    });
+  async function useOf(id: string): Promise<UseRow | undefined> {
+    return (await host.rows("use", accountPartition(buyer.address))).find(({ receipt }) => receipt === id);
   }
 
   async function keysOf(tag: string): Promise<string[]> {
@@ -132,7 +128,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     const { today } = await offerOf(agentToken);
     assert.deepEqual([today.held, today.left_nano_usd], [0, CAPACITY_NANO_USD / 2 - receipt.charge_nano_usd]);
     const use = await useOf(id);
-    assert.deepEqual([use.server, use.offer, use.chargeNanoUsd], [agentToken, receipt.offer, receipt.charge_nano_usd]);
+    assert.deepEqual([use?.server, use?.offer, use?.costNanoUsd], [agentToken, receipt.offer, receipt.charge_nano_usd]);
     await withdraw(agentToken);
     const after = await ask();
     assert.equal((await receiptOf(after.id)).served_by, "protocol");
@@ -183,7 +179,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     const { today } = await offerOf(agentToken);
     assert.deepEqual([today.sold, today.held], [0, 0]);
     const use = await useOf(id);
-    assert.deepEqual([use.server, use.offer], ["protocol", null]);
+    assert.deepEqual([use?.server, use?.offer], [null, null]);
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === id).length, 1);
     const next = await ask();
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === next.id).length, 0);

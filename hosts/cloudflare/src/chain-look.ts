@@ -1,7 +1,6 @@
-import type { ActivationWatcher, WatcherStatus } from "@inference/chain/activation-watcher";
-import type { BooksStanding } from "@inference/chain/books-check";
 import { createPending } from "@inference/chain/pending";
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import type { SettlementWatcher, WatcherStatus } from "@inference/chain/settlement-watcher";
 import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DollarView } from "@inference/protocol/dollars";
@@ -15,19 +14,17 @@ import { timers } from "./timers.ts";
 export type ChainLook = {
   status: WatcherStatus;
   pending: readonly Activation[];
-  /** Where the dollars of the secondary chains are; null if that is not known, or absent from an older version. */
-  dollars?: DollarView | null;
-  /** Null without a key, absent from an older version. */
-  settler?: SettlerStatus | null;
-  /** Whether the ledger is as new as the chain; absent from an older version. */
-  books?: BooksStanding;
+  /** Where the dollars of the secondary chains are; null if that is not known. */
+  dollars: DollarView | null;
+  /** Null without a key. */
+  settler: SettlerStatus | null;
 };
 
 /** The calls of the chain's object. */
 export type ChainCalls = { look(): Promise<ChainLook> };
 
 /** The last known state of the chain's object. Used for display. Asking for it also keeps the object running. */
-export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
+export type FollowedChain = Pick<SettlementWatcher, "status" | "pendingActivations"> & {
   /** Asks the object, unless it was asked less than `afterMs` ago. Never throws: after an error the last state stays. */
   look(afterMs: number): Promise<void>;
   /** Resolves when the object has answered once, or after a bounded time. Never throws. */
@@ -35,20 +32,13 @@ export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivatio
   dollars(): DollarView | null;
   /** Undefined until the object has told, and without a key. */
   settler(): SettlerStatus | undefined;
-  /** Why nothing is served, and what the operator can do; null while the ledger is not known to be old. */
-  behind(): string | null;
 };
-
-export const WHAT_TO_DO_AT_THE_EDGE =
-  "Nothing is served, read or posted until the objects have their newest storage again; " +
-  "docs/deploying-cloudflare.md says what can be done";
 
 export function followChain(bindings: Bindings, chainId: number): FollowedChain {
   const pending = createPending();
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let dollars: DollarView | null = null;
   let settler: SettlerStatus | undefined;
-  let books: BooksStanding = { state: "unknown" };
   let lookedAt = Number.NEGATIVE_INFINITY;
   let first: Promise<void> | undefined;
   let isKnown = false;
@@ -59,10 +49,8 @@ export function followChain(bindings: Bindings, chainId: number): FollowedChain 
       const seen = await object.look();
       status = seen.status;
       pending.replace(seen.pending);
-      dollars = seen.dollars ?? null;
+      dollars = seen.dollars;
       settler = seen.settler ?? undefined;
-      // An object that has just started may not know; what was known stays.
-      if (seen.books !== undefined && seen.books.state !== "unknown") books = seen.books;
     } catch (error) {
       log("warn", "chain_look_failed", { error: String(error) });
     } finally {
@@ -84,7 +72,6 @@ export function followChain(bindings: Bindings, chainId: number): FollowedChain 
       await Promise.race([first, pause(timers, FIRST_LOOK_MS, late.signal)]);
       late.abort();
     },
-    behind: () => (books.state === "behind" ? `${books.reason}. ${WHAT_TO_DO_AT_THE_EDGE}.` : null),
     status: () => status,
     dollars: () => dollars,
     settler: () => settler,

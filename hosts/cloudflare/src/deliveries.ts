@@ -1,10 +1,8 @@
 import type { Command, Reply } from "@inference/ledger/commands";
-import { isAcknowledged } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import type { OutboxRow } from "@inference/ledger/tables";
 import { log } from "./log.ts";
 import type { OwnRows } from "./own-rows.ts";
-import { timers } from "./timers.ts";
 
 /** A command's reply, or why there is none. */
 export type Outcome = Reply | { failed: string };
@@ -14,13 +12,6 @@ type Options = {
   /** Sends commands to another partition in one call. Throws if the call failed. */
   send(target: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
   acknowledge(ids: readonly string[]): void;
-  /** What comes soon after a round of calls waits for others. */
-  gather?: {
-    /** The least time between the beginnings of two rounds. */
-    everyMs: number;
-    /** Whether so much waits that the next round begins at once. */
-    isMuch(): boolean;
-  };
 };
 
 /**
@@ -28,21 +19,17 @@ type Options = {
  * Only one pass runs at a time and includes what is written meanwhile, so a busy object makes fewer calls. A target
  * that cannot be reached rests for a moment, and if a pass ends then, so do all targets.
  */
-export function makeDeliveries({ rows, send, acknowledge, gather }: Options): () => Promise<void> {
+export function makeDeliveries({ rows, send, acknowledge }: Options): () => Promise<void> {
   let passing: Promise<void> | undefined;
   /** Whether deliveries were written since the pass read the outbox. */
   let isMore = false;
   let restsUntil = 0;
-  let roundAt = 0;
-  /** Begins the round that waits. */
-  let begin: (() => void) | undefined;
 
   async function pass(): Promise<void> {
     const until = Date.now() + PASS_MS;
     const failed = new Set<string>();
     const unreached = new Set<Partition>();
     do {
-      if (gather !== undefined) await nextRound(gather);
       isMore = false;
       if (Date.now() >= restsUntil) unreached.clear();
       const left = rows.outbox().filter(({ id, target }) => !failed.has(id) && !unreached.has(target));
@@ -51,19 +38,6 @@ export function makeDeliveries({ rows, send, acknowledge, gather }: Options): ()
         await deliverPage(page, failed, unreached);
       }
     } while (isMore && Date.now() < until);
-  }
-
-  async function nextRound({ everyMs, isMuch }: NonNullable<Options["gather"]>): Promise<void> {
-    const waitMs = Math.min(everyMs, roundAt + everyMs - Date.now());
-    if (waitMs > 0 && !isMuch()) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = timers.after(waitMs, resolve);
-      begin = resolve;
-      await promise;
-      begin = undefined;
-      timer.cancel();
-    }
-    roundAt = Date.now();
   }
 
   async function deliverPage(
@@ -84,7 +58,7 @@ export function makeDeliveries({ rows, send, acknowledge, gather }: Options): ()
         for (const [index, { id }] of entries.entries()) {
           const outcome = outcomes[index] ?? { failed: "no reply" };
           if ("failed" in outcome) log("warn", "delivery_failed", { id, error: outcome.failed });
-          if ("failed" in outcome || !isAcknowledged(outcome)) failed.add(id);
+          if ("failed" in outcome) failed.add(id);
           else made.push(id);
         }
       }),
@@ -106,7 +80,6 @@ export function makeDeliveries({ rows, send, acknowledge, gather }: Options): ()
   return () => {
     if (passing === undefined && Date.now() < restsUntil) return Promise.resolve();
     isMore = true;
-    if (begin !== undefined && gather?.isMuch() === true) begin();
     passing ??= pass().finally(() => {
       passing = undefined;
     });

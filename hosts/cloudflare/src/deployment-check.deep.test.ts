@@ -29,8 +29,8 @@ before(async () => {
     const response = await fetch(`${edge.url}/healthz`);
     assert.equal(((await response.json()) as { status: string }).status, "ok");
   }, 15_000);
-  const credit = { type: "credit", id: "check", amountNanoUsd: 10_000_000_000, detail: "{}", at: Date.now() } as const;
-  await edge.put(account, credit);
+  await chain.activate(privateKeyToAddress(privateKey), 10_000_000n);
+  await chain.finalize();
 });
 after(async () => {
   await edge?.stop();

@@ -32,7 +32,6 @@ export function openEdgeGateway(
     }),
     dollars: chain.dollars,
     settler: chain.settler,
-    behind: chain.behind,
     rowVersion: OBJECT_VERSION,
     ...(dashboard === null ? {} : { dashboard }),
     upstream,

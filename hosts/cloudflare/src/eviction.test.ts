@@ -9,15 +9,15 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { Eviction, Moment } from "./testing/evicting-worker.ts";
+import { hold } from "./testing/hold.ts";
 import { endHolds } from "./testing/open-holds.ts";
 
 /**
  * Objects are evicted whenever the runtime wants to: here at each step of a request's life, before it, once it is
- * written, and once it is durable. `reserve` binds account and key in one commit, `follow` and `journal` are the
- * deliveries, `acknowledge` ends them.
+ * written, and once it is durable. `reserve` binds account and key in one commit, `allow` asks the ceiling.
  */
 const moments: Moment[] = ["before", "unsaved", "saved"];
-const steps: CommandType[] = ["reserve", "reserveCeiling", "checkpoint", "settle", "follow", "journal", "acknowledge"];
+const steps: CommandType[] = ["reserve", "allow", "checkpoint", "settle"];
 const evicted: Record<string, number> = {};
 
 let edge: Edge;
@@ -122,44 +122,35 @@ const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: nu
   ["orphan", "an answer that the provider may have a record of", { deliveredNanoUsd: 700, upstreamId: "unknown" }],
   ["settle", "an answer that was begun", { deliveredNanoUsd: 700 }],
   ["release", "nothing", {}],
-  ["follow", "nothing but the ceiling's hold", {}],
-  ["inquire", "nothing but the ceiling's hold", {}],
 ];
 for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftovers) {
   for (const moment of moments) {
     test(`the sweeper, evicted at ${step}, ${moment}, ends what left ${name}`, async () => {
       const { address } = await edge.account(USD);
       const account = accountPartition(address);
-      const isAlone = name === "nothing but the ceiling's hold";
       const [{ digest = "" } = {}] = await edge.rows("key", account);
-      const hold = { id: `${makeTag()}left`, at: edge.now(), amountNanoUsd: 1_000, leaseMs: 15 * 60_000 };
+      const id = `${makeTag()}left`;
       const detail = JSON.stringify({
         route: "chat",
         model: "sim-small",
         snapshot: await snapshotInForce(),
         stream: true,
       });
-      const reserve = {
-        type: "reserve",
-        payer: { kind: "key", digest },
-        followers: [ceilingPartition],
-        detail,
-      } as const;
-      if (!isAlone) assert.equal((await edge.put(account, { ...hold, ...reserve })).status, "reserved");
-      await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+      const terms = { id, digest, at: edge.now(), amountNanoUsd: 1_000, detail };
+      assert.equal(await hold(edge.put, account, terms), "reserved");
       if (deliveredNanoUsd > 0) {
-        await edge.put(account, { type: "checkpoint", id: hold.id, deliveredNanoUsd, upstreamId });
+        await edge.put(account, { type: "checkpoint", id, deliveredNanoUsd, upstreamId });
       }
       const { over } = await evictAt({ step, moment, times: 1 });
       await endHolds(edge, [account, ceilingPartition]);
       assert.equal(await over(), 1);
       const charges = (await settledOf(edge, address)).map(({ receipt }) => receipt.chargeNanoUsd);
-      assert.deepEqual(charges, isAlone ? [] : [deliveredNanoUsd]);
+      assert.deepEqual(charges, [deliveredNanoUsd]);
     });
   }
 }
 
-test("with all of it over: accounts, journals and the ceiling are one number, and each step was evicted at", async () => {
+test("with all of it over: accounts, uses and the ceiling are one number, and each step was evicted at", async () => {
   await checkSums(edge);
   console.log(`evicted: ${JSON.stringify(evicted)}`);
   for (const step of new Set([...steps, ...leftovers.map(([step]) => step)])) {

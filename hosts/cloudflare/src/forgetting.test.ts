@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Commands } from "@inference/ledger/commands";
-import {
-  accountPartition,
-  ceilingPartition,
-  identityPartition,
-  journalPartition,
-  type Partition,
-} from "@inference/ledger/partition";
-import { createKey } from "@inference/ledger/testing/example";
-import { eventually } from "@inference/protocol/testing/eventually";
-import { utcDay } from "@inference/protocol/window";
+import { accountPartition, ceilingPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import { createKey, hear } from "@inference/ledger/testing/example";
 import {
   type ClockedHost,
   type ClockedObjects,
@@ -19,6 +11,7 @@ import {
   type StoredRows,
   startClockedObjects,
 } from "./testing/clocked-objects.ts";
+import { hold } from "./testing/hold.ts";
 
 /** Objects wake for what is over, and for nothing else: each alarm of an idle one costs, and there are many. */
 const START = Date.UTC(2040, 1, 28, 12);
@@ -28,7 +21,7 @@ const account = accountPartition("0x00000000000000000000000000000000000000f0");
 /** Whom nobody has credited. */
 const stranger = accountPartition("0x00000000000000000000000000000000000000f1");
 const wallet = identityPartition("0x00000000000000000000000000000000000000f1");
-const partitions = [account, ceilingPartition, journalPartition(utcDay(START)), stranger, wallet];
+const partitions = [account, ceilingPartition, stranger, wallet];
 
 let objects: ClockedObjects;
 before(async () => {
@@ -47,11 +40,10 @@ async function open(): Promise<{ host: ClockedHost; clock: Clock }> {
 }
 
 async function pay(host: ClockedHost, id: string, at: number): Promise<void> {
-  const hold = { id, at, amountNanoUsd: 10, leaseMs: LEASE_MS };
-  const payer = { kind: "key", digest: "digest" } as const;
-  await host.apply(account, { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" });
-  await host.apply(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
-  await host.apply(account, { type: "settle", id, at, chargeNanoUsd: 5, lossNanoUsd: 0, detail: "{}" });
+  const terms = { id, digest: "digest", at, amountNanoUsd: 10, leaseMs: LEASE_MS };
+  assert.equal(await hold(async (partition, command) => host.apply(partition, command), account, terms), "reserved");
+  const end = { type: "settle", id, at, chargeNanoUsd: 5, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
+  await host.apply(account, end);
 }
 
 /** Rings each alarm when it is due, until none is set or so late; answers when, in whole hours since the start. */
@@ -74,16 +66,14 @@ async function rowsOf(host: ClockedHost, partition: Partition): Promise<StoredRo
   return rows;
 }
 
-test("an account that was used once wakes for its lease, its holds and its receipts, and then never again", async () => {
+test("an account that was used once wakes for its lease, its key's nonce and its receipts, and then never again", async () => {
   const { host, clock } = await open();
   await pay(host, "req_1", START);
   const rung = await ringAll(host, clock);
   // Its deliveries are made by its first alarm here, and by nobody's otherwise.
   assert.deepEqual(rung.get(account), [0, 48 + 24, (400 + 1) * 24]);
-  assert.deepEqual(rung.get(ceilingPartition), [0, 48 + 1]);
-  assert.deepEqual(rung.get(partitions[2] ?? ""), [48 + 24]);
-  const { hold, receipt, nonce, total } = await rowsOf(host, account);
-  assert.deepEqual([hold.length, receipt.length, nonce.length, total.length], [0, 0, 0, 1]);
+  const { receipt, use, nonce, total } = await rowsOf(host, account);
+  assert.deepEqual([receipt.length, use.length, nonce.length, total.length], [0, 0, 0, 1]);
 });
 
 async function storageOf(host: ClockedHost, partition: Partition): Promise<Storage> {
@@ -103,61 +93,15 @@ test("an account that was used a lot and is idle keeps a log of one row, or none
   assert.equal((await rowsOf(host, account)).receipt.length, 31);
 });
 
-test("a delivery that was made, and is made again once the ceiling has forgotten its hold, alarms nobody", async () => {
-  const { host, clock } = await open();
-  await pay(host, "req_1", START);
-  // Its sender dies before it hears of it, and the runtime has given its alarm up.
-  await host.apply(ceilingPartition, { type: "follow", id: "req_1", chargeNanoUsd: 5 });
-  clock.time = START + 50 * HOUR_MS;
-  await host.call("ring", [ceilingPartition]);
-  assert.deepEqual((await rowsOf(host, ceilingPartition)).hold, []);
-  await host.call("ring", [account]);
-  assert.deepEqual((await rowsOf(host, account)).outbox, []);
-  assert.doesNotMatch(objects.said(), /"level":"alert","event":"(?!loss")/);
-
-  const unknown = { type: "follow", id: "req_2", chargeNanoUsd: 5 } as const;
-  for (const admittedAt of [clock.time - 47 * HOUR_MS, undefined]) {
-    const before = objects.said().split("never held here").length;
-    await host.apply(ceilingPartition, { ...unknown, ...(admittedAt === undefined ? {} : { admittedAt }) });
-    const told = (): number => objects.said().split("never held here").length - before;
-    await eventually(() => assert.equal(told(), 1, "what it cannot have forgotten it tells"));
-  }
-});
-
-test("of requests an hour apart the ceiling forgets each within 50 hours, and the account all in daily alarms", async () => {
-  const { host, clock } = await open();
-  const requests = 60;
-  for (let n = 0; n < requests; n += 1) {
-    const at = START + n * HOUR_MS;
-    await ringAll(host, clock, at);
-    clock.time = at;
-    await pay(host, `req_${String(n).padStart(2, "0")}`, at);
-    const first = (await rowsOf(host, ceilingPartition)).hold[0];
-    assert.ok((first?.admittedAt ?? 0) >= at - 50 * HOUR_MS, `${first?.id} is there ${n} hours after the first`);
-  }
-  const rung = await ringAll(host, clock, START + 10 * 24 * HOUR_MS);
-  assert.deepEqual((await rowsOf(host, ceilingPartition)).hold, []);
-  assert.deepEqual((await rowsOf(host, account)).hold, []);
-  assert.ok((rung.get(account)?.length ?? 0) <= 6, `${rung.get(account)}`);
-});
-
 test("what is over and has to stay is looked at once a day, also in an object that was evicted", async () => {
   const { host, clock } = await open();
-  await host.apply(account, {
-    type: "reserve",
-    id: "req_open",
-    at: START,
-    amountNanoUsd: 10,
-    leaseMs: 30 * 24 * HOUR_MS,
-    payer: { kind: "key", digest: "digest" },
-    followers: [],
-    detail: "{}",
-  });
+  const terms = { id: "req_open", digest: "digest", at: START, amountNanoUsd: 10, leaseMs: 30 * 24 * HOUR_MS };
+  assert.equal(await hold(async (partition, command) => host.apply(partition, command), account, terms), "reserved");
   await ringAll(host, clock, START + 5 * 24 * HOUR_MS);
   await host.call("evict", [account]);
   const rung = await ringAll(host, clock, START + 8 * 24 * HOUR_MS);
   assert.ok((rung.get(account)?.length ?? 0) <= 4, `${rung.get(account)}`);
-  assert.equal((await rowsOf(host, account)).hold.length, 1);
+  assert.equal((await rowsOf(host, account)).receipt.length, 1);
 });
 
 function key(keyId: string, expiresAt: number | null = null): Commands["createKey"]["command"] {
@@ -181,7 +125,7 @@ test("a key that was there before the first credit is looked at once, and one th
   const end = Date.UTC(9999, 11, 31);
   await host.apply(stranger, key("key1"));
   await host.apply(stranger, key("key2", end));
-  await host.apply(stranger, { type: "credit", id: "1:2", at: START, amountNanoUsd: 1, detail: "{}" });
+  await host.apply(stranger, hear(1, { at: START }));
   const soon = START + 1_000 * 24 * HOUR_MS;
   assert.deepEqual((await ringAll(host, clock, soon)).get(stranger), [48 + 24, (7 + 2 + 1) * 24]);
   assert.deepEqual(

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import type { Command } from "@inference/ledger/commands";
 import { agentPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
-import { account, makeExample, noon } from "@inference/ledger/testing/example";
+import { account, chain, makeExample, noon } from "@inference/ledger/testing/example";
 import type { Bindings } from "./bindings.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 
 const agent = `0x${"a".repeat(40)}` as const;
 const reservation = {
-  ...{ id: "r1", at: noon, owner: account, amountNanoUsd: 10, leaseMs: 900_000, detail: "{}" },
+  ...{ id: "r1", at: noon, owner: account, amountNanoUsd: 10, leaseMs: 900_000, detail: "{}", chain },
   payer: { kind: "key", digest: "digest of key1" },
   offers: [{ agent, offer: "h1" }],
 } as const;
@@ -31,7 +31,7 @@ test("an agent whose object is out of service is passed over: the protocol serve
   const { host, ledger } = openLedger(agentPartition(agent));
   const admission = await ledger.run(() => reserveRequest(reservation));
   assert.deepEqual([admission.status, "server" in admission ? admission.server : "none"], ["reserved", null]);
-  assert.equal(host.rows(account).get("hold", "r1")?.followers, ceilingPartition);
+  assert.equal(host.rows(account).get("receipt", "r1")?.server, null);
 });
 
 test("a request whose ceiling is out of service fails, and is held nowhere", async () => {
@@ -40,5 +40,5 @@ test("a request whose ceiling is out of service fails, and is held nowhere", asy
     ledger.run(() => reserveRequest(reservation)),
     /out of service/,
   );
-  assert.equal(host.rows(account).get("hold", "r1")?.state, "released");
+  assert.equal(host.rows(account).get("receipt", "r1")?.state, "released");
 });

@@ -1,4 +1,4 @@
-import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
+import { type AccountPage, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
@@ -6,7 +6,7 @@ import type { Saga, Step } from "@inference/ledger/saga";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
 import { log } from "./log.ts";
-import type { OwnRows } from "./own-rows.ts";
+import type { DueTable, OwnRows } from "./own-rows.ts";
 import { timers } from "./timers.ts";
 
 /** The calls of a partition's object, from outside or from the object itself. */
@@ -102,8 +102,17 @@ export function makeEdgeLedger(
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),
     // Each object has only its own rows. No place has all of them.
     lapsedHolds: async (at, limit) => own?.rows.lapsedHolds(at, limit) ?? [],
+    dueBills: async (at, page) => dueIn(own?.rows, "bill", at, page),
+    dueAllowances: async (at, page) => dueIn(own?.rows, "allowance", at, page),
     overdue: async (table, before, page) => own?.rows.overdue(table, before, page) ?? { rows: [], next: null },
   };
+}
+
+function dueIn(rows: OwnRows | undefined, table: DueTable, at: number, { after }: AccountPage): Partition[] {
+  const isDue = (rows?.dueAt(table) ?? Number.POSITIVE_INFINITY) <= at;
+  if (rows === undefined || !isDue) return [];
+  const partition = rows.partition();
+  return after === null || partition > after ? [partition] : [];
 }
 
 const USUAL_TRIES = 2;

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import type { Command } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { columnsOf, tableNames } from "@inference/ledger/schema";
+import { hear } from "@inference/ledger/testing/example";
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { Attempt } from "./testing/numbers-worker.ts";
@@ -33,14 +34,14 @@ test("every column of a number takes whole ones up to 2^53 exactly, and nothing 
 });
 
 /** Each refuses its every number that is none. */
-const hold = { id: "", at: Date.now(), amountNanoUsd: 1, leaseMs: 60_000 };
+const sums = { usedNanoUsd: 1, leastNanoUsd: 1, neededNanoUsd: 1, wantedNanoUsd: 1 };
 const commands: [partition: string, command: Command, properties: string[]][] = [
   [ceilingPartition, { type: "setCeiling", limitNanoUsd: 1 }, ["limitNanoUsd"]],
-  [account, { type: "credit", id: "", at: 1, amountNanoUsd: 1, detail: "{}" }, ["at", "amountNanoUsd"]],
-  [ceilingPartition, { type: "reserveCeiling", ...hold, owner: account }, ["at", "amountNanoUsd"]],
+  [account, hear(1), ["activatedNanoUsd", "debitedNanoUsd"]],
+  [ceilingPartition, { type: "allow", account, day: 0, askedAt: 1, ...sums, offer: null }, ["usedNanoUsd"]],
   [account, { type: "setCapacity", at: 1, limitNanoUsd: 1 }, ["limitNanoUsd"]],
-  [account, { type: "consumeNonce", at: 1, nonce: "trap", expiresAt: 1 }, ["expiresAt"]],
-  [chainPartition(1), { type: "advance", at: 1, chainId: 1, block: 1, blockHash: "0x", activations: [] }, ["block"]],
+  [account, { type: "consumeNonce", at: 1, nonce: "trap", expiresAt: 1, digest: "session" }, ["expiresAt"]],
+  [chainPartition(1), { type: "advance", at: 1, block: 1, blockHash: "0x", activations: [], chunks: [] }, ["block"]],
 ];
 for (const [partition, command, properties] of commands) {
   for (const property of properties) {

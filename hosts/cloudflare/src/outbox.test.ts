@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { outboxChange } from "@inference/ledger/delivery";
-import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { utcDay } from "@inference/protocol/window";
 import { MOST_UNDELIVERED } from "./own-rows.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
+import { hold } from "./testing/hold.ts";
 
 const AMOUNT = 1_000;
 
@@ -16,41 +16,31 @@ before(async () => {
 after(() => edge?.stop());
 
 /** Holds in the account, or asks again. */
-async function reserve(account: string, digest: string, id: string, at = Date.now()): Promise<string> {
-  const hold = { id, at, amountNanoUsd: AMOUNT, leaseMs: 900_000 };
-  const payer = { kind: "key", digest } as const;
-  const followers = [ceilingPartition];
-  const { status } = await edge.put(account, { type: "reserve", ...hold, payer, followers, detail: "{}" });
-  await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
-  return status;
+function reserve(account: string, digest: string, id: string, at = Date.now()): Promise<string> {
+  return hold(edge.put, account, { id, digest, at, amountNanoUsd: AMOUNT });
 }
 
 function settleOf(id: string, chargeNanoUsd: number) {
-  return { type: "settle", id, at: Date.now(), chargeNanoUsd, lossNanoUsd: 0, detail: "{}" } as const;
+  return { type: "settle", id, at: Date.now(), chargeNanoUsd, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
 }
 
-/** The journal's delivery of a use that it was not told of. */
-function useOf(account: string, journal: string, index: number) {
-  const id = `req_left${index}`;
-  const at = Date.now();
-  const use = { type: "journal", id, account, chargeNanoUsd: 1, admittedAt: at, server: "protocol" } as const;
-  return outboxChange({ id: `${id}>${journal}`, target: journal, command: use });
+/** A delivery that changes nothing where it arrives. */
+function deliveryTo(target: string, index: number) {
+  return outboxChange({ id: `left${index}>${target}`, target, command: { type: "acknowledge", id: "none" } });
 }
 
 test("an account that has too much to deliver admits nothing new, ends what is under way, and goes on once some is delivered", async () => {
   const address = "0x00000000000000000000000000000000000000da";
   const account = accountPartition(address);
-  const journal = journalPartition(utcDay(Date.now()));
+  const other = accountPartition("0x00000000000000000000000000000000000000dc");
   const { key, digest } = await edge.account(1_000_000_000, { address });
   const balance = () => edge.read(account, { type: "balance", at: Date.now() });
-  const uses = async () => (await edge.read(journal, { type: "journal" })).settledNanoUsd;
   const left = async () => ((await edge.object(account, "rows", account, "outbox")) as unknown[]).length;
   const say = (text: string) => ({ messages: [{ role: "user", content: text }] });
-  const earlier = await uses();
-  await edge.object(journal, "outOfService", true);
+  await edge.object(other, "outOfService", true);
   const at = Date.now();
   assert.equal(await reserve(account, digest, "req_held", at), "reserved");
-  const fill = Array.from({ length: MOST_UNDELIVERED - 1 }, (_, index) => useOf(address, journal, index));
+  const fill = Array.from({ length: MOST_UNDELIVERED - 1 }, (_, index) => deliveryTo(other, index));
   await edge.object(account, "write", account, fill);
 
   const stream = await edge.chat(key, { stream: true, ...say("[[tokens=20]][[drip=250]]") });
@@ -82,15 +72,12 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   // It ends before it can answer, and who wakes has all of it to deliver.
   await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
   await refuse();
-  await eventually(async () => assert.equal(await left(), fill.length + 3), 20_000);
+  await eventually(async () => assert.ok((await left()) >= fill.length), 20_000);
 
-  await edge.object(journal, "outOfService", false);
+  await edge.object(other, "outOfService", false);
   await eventually(async () => assert.equal(await left(), 0), 60_000);
   const again = await edge.chat(key, say("[[tokens=5]]"));
   assert.equal(again.status, 200, await again.text());
-  const spent = (await balance()).settledNanoUsd;
-  await eventually(async () => assert.equal(await uses(), earlier + fill.length + spent));
-  assert.doesNotMatch(edge.output(), /never held here/);
 });
 
 test("a delivery that is acknowledged after an alarm's last commit is written down by another alarm", async () => {
@@ -101,6 +88,6 @@ test("a delivery that is acknowledged after an alarm's last commit is written do
   await edge.object(account, "acknowledgeLate");
   assert.deepEqual(await edge.put(account, settleOf("req_late", 700)), { status: "settled" });
   const left = async () => ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length;
-  assert.equal(await left(), 2);
+  assert.equal(await left(), 1);
   await eventually(async () => assert.equal(await left(), 0), 20_000);
 });

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ForgettableTable, OverdueQuery } from "@inference/ledger/client";
-import { createStatements } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
-import type { Change, HoldRow, KeyRow, Row, TableName } from "@inference/ledger/tables";
+import { type Change, isHold, type KeyRow, type ReceiptRow, type Row, type TableName } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import fc from "fast-check";
 import { openOwnRows } from "./own-rows.ts";
 import { exampleRow } from "./testing/example-rows.ts";
-import { type NodeStorage, openNodeStorage } from "./testing/node-storage.ts";
+import { openNodeStorage } from "./testing/node-storage.ts";
 
 /**
  * Memory over a log over tables is one thing: a map of rows. Whatever is written, whenever it is committed, fails or is
  * forgotten, and however little room the log has, what is read is what the map says.
  */
 const partition = "account:0x00000000000000000000000000000000000000aa";
-const written: TableName[] = ["budget", "counter", "hold", "key", "nonce", "receipt", "outbox", "use", "session"];
+const written: TableName[] = ["budget", "counter", "key", "nonce", "receipt", "outbox", "use", "session"];
 
 const ids = Array.from({ length: 8 }, (_, n) => `id_${n}`);
 const id = fc.constantFrom(...ids);
@@ -44,8 +42,8 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
-  /** Begins with rows in all tables, as an older version or as this one wrote them; or without a row. */
-  begins: fc.constantFrom("older" as const, "full" as const, "empty" as const),
+  /** Begins with rows in all tables, or without a row. */
+  begins: fc.constantFrom("full" as const, "empty" as const),
   bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
 });
@@ -70,8 +68,7 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
   const first = (begins === "empty" ? [] : written).flatMap((table) =>
     ids.map((id, seed) => toChange({ table, id, seed, isGone: false })),
   );
-  if (begins === "older") writeAsBefore(storage, first);
-  else rows.write(partition, first);
+  rows.write(partition, first);
   rows.commit();
   let stored = lay(new Map(), first);
   let reopened = 0;
@@ -125,14 +122,6 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
   check(openOwnRows(storage, bounds), stored, { from: "", until: "~", limit: 100, at: 70 });
 }
 
-/** Each row in its table, as versions without segments had them. */
-function writeAsBefore({ database }: NodeStorage, changes: readonly Change[]): void {
-  for (const statement of createStatements()) database.exec(statement);
-  for (const { table, row } of changes) {
-    if (row !== null) database.prepare(tableSql[table].upsert).run(...tableSql[table].toColumns(partition, row));
-  }
-}
-
 /** Whether they were: nothing of those that were not is in the memory. */
 function writes(rows: ReturnType<typeof openOwnRows>, changes: readonly Change[]): boolean {
   try {
@@ -183,16 +172,16 @@ function check(rows: ReturnType<typeof openOwnRows>, model: Model, { from, until
   );
   assert.deepEqual(new Set(rows.outbox()), new Set(all("outbox")));
   assert.equal(rows.undelivered(), all("outbox").length);
-  const unresolved = (all("hold") as HoldRow[]).filter(({ state }) => state === "open" || state === "orphaned");
-  assert.deepEqual(own.unresolvedHolds(), unresolved);
-  const leases = unresolved.map(({ leaseUntil }) => leaseUntil).sort((one, other) => one - other);
+  const holds = (all("receipt") as ReceiptRow[]).filter(isHold);
+  assert.deepEqual(own.holds(), holds);
+  const leases = holds.map(({ leaseUntil }) => leaseUntil).sort((one, other) => one - other);
   assert.equal(rows.firstLease(), leases[0]);
   const lapsed = rows.lapsedHolds(at, limit);
   assert.deepEqual(
     lapsed.map(({ hold }) => hold.leaseUntil),
     leases.filter((lease) => lease < at).slice(0, limit),
   );
-  for (const one of lapsed) assert.deepEqual(one, { partition, hold: model.get(`hold ${one.hold.id}`)?.row });
+  for (const one of lapsed) assert.deepEqual(one, { partition, hold: model.get(`receipt ${one.hold.id}`)?.row });
   for (const table of forgettableTables) checkForgetting(rows, all(table), { table, at, limit });
 }
 

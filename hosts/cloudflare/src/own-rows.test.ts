@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createStatements } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
-import type { Change, CounterRow, HoldRow, OutboxRow, ReceiptRow, Row, TableName } from "@inference/ledger/tables";
+import type { Change, CounterRow, ReceiptRow, TableName } from "@inference/ledger/tables";
 import { openOwnRows } from "./own-rows.ts";
 import { OBJECT_VERSION } from "./own-schema.ts";
 import { exampleRow } from "./testing/example-rows.ts";
@@ -58,8 +57,8 @@ test("an object has the tables that its rows need, and one that was only asked h
   const rows = openOwnRows(storage, { slots: 2, characters: 100_000 });
   const own = rows.of(partition);
   assert.equal(own.get("budget", "balance"), undefined);
-  assert.deepEqual([...own.list("receipt", { limit: 1 }), ...own.liveKeys(), ...own.unresolvedHolds()], []);
-  assert.deepEqual([rows.firstLease(), rows.firstKept("hold"), rows.isEmpty()], [undefined, undefined, true]);
+  assert.deepEqual([...own.list("receipt", { limit: 1 }), ...own.liveKeys(), ...own.holds()], []);
+  assert.deepEqual([rows.firstLease(), rows.firstKept("receipt"), rows.isEmpty()], [undefined, undefined, true]);
   assert.deepEqual(tablesOf(storage), []);
   for (let n = 0; n < 2; n += 1) commit(rows, put("receipt", `req_${n}`));
   assert.deepEqual(tablesOf(storage), ["log", "schema"]);
@@ -138,9 +137,9 @@ test("holds that are open stay in the log when it is folded, unless they are man
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 3, characters: 4_000 });
   const open = { state: "open" };
-  for (let n = 0; n < 8; n += 1) commit(rows, put("hold", `req_${n}`, open), put("budget", "balance"));
+  for (let n = 0; n < 8; n += 1) commit(rows, put("receipt", `req_${n}`, open), put("budget", "balance"));
   assert.equal(rowsOf(storage, "budget_row"), 1);
-  const before = rowsOf(storage, "hold_row");
+  const before = rowsOf(storage, "receipt_row");
   const [first] = rows.lapsedHolds(Number.MAX_SAFE_INTEGER, 100);
   assert.equal(first?.partition, partition);
   assert.equal(openOwnRows(storage).lapsedHolds(Number.MAX_SAFE_INTEGER, 100).length, 8);
@@ -148,11 +147,11 @@ test("holds that are open stay in the log when it is folded, unless they are man
 
   const roomy = openNodeStorage();
   const others = openOwnRows(roomy, { slots: 3, characters: 100_000 });
-  for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, open));
-  assert.equal(rowsOf(roomy, "hold_row"), 0);
-  for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, { state: "settled" }));
+  for (let n = 0; n < 8; n += 1) commit(others, put("receipt", `req_${n}`, open));
+  assert.equal(rowsOf(roomy, "receipt_row"), 0);
+  for (let n = 0; n < 8; n += 1) commit(others, put("receipt", `req_${n}`, { state: "settled" }));
   for (let n = 0; n < 3; n += 1) commit(others, put("budget", "balance"));
-  assert.deepEqual([rowsOf(roomy, "hold_row"), rowsOf(roomy, "segment")], [0, 1]);
+  assert.deepEqual([rowsOf(roomy, "receipt_row"), rowsOf(roomy, "segment")], [0, 1]);
 });
 
 test("more than a row of the log may have goes into the tables at once", () => {
@@ -187,78 +186,17 @@ test("a fold that fails fails its commit, keeps all that was committed before, a
   assert.deepEqual(idsIn(storage, "receipt"), [["req_0", "req_1", "req_2", "req_3"]]);
 });
 
-/** As version 1 had it: tables alone, with all their indexes. */
-function openVersionOne(rows: readonly [TableName, Row][]): NodeStorage {
+/** Tables alone, with all their indexes. */
+function openOtherVersion(): NodeStorage {
   const storage = openNodeStorage();
   for (const statement of createStatements()) storage.database.exec(statement);
   storage.database.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT; INSERT INTO schema VALUES (1)");
-  for (const [table, row] of rows) {
-    const { upsert, toColumns } = tableSql[table];
-    storage.database.prepare(upsert).run(...toColumns(partition, row));
-  }
   return storage;
 }
 
-function versionIn({ database }: NodeStorage): unknown {
-  return database.prepare("SELECT version FROM schema").get()?.version;
-}
-
-test("opening an object leaves its version, and the first row that needs a newer one raises it", () => {
-  const storage = openVersionOne([["counter", { id: "c", settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 }]]);
-  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
-  assert.equal(rows.of(partition).get("counter", "c")?.id, "c");
-  assert.equal(versionIn(storage), 1);
-  commit(rows, put("budget", "balance"));
-  assert.equal(versionIn(storage), 2, "it has a log");
-  commit(rows, put("block", "block"));
-  assert.equal(versionIn(storage), 6);
-  for (let n = 0; n < 3; n += 1) commit(rows, put("receipt", `req_${n}`));
-  assert.equal(versionIn(storage), OBJECT_VERSION, "it has segments");
-  const updates = storage.statements.filter((statement) => statement.startsWith("UPDATE schema"));
-  assert.equal(updates.length, 3);
-});
-
-test("a commit that fails raises no version", () => {
-  const storage = openNodeStorage();
-  commit(openOwnRows(storage), put("budget", "balance"));
-  const rows = openOwnRows(storage);
-  rows.write(partition, [put("block", "block")]);
-  storage.failAfter(1);
-  assert.throws(() => rows.commit(), /disk full/);
-  assert.equal(versionIn(storage), 2);
-  commit(rows, put("block", "block"));
-  assert.equal(versionIn(storage), 6);
-});
-
-test("an object of an older version goes on with the rows that it has", () => {
-  const delivery: OutboxRow = { id: "req_1>ceiling", target: "ceiling", command: "{}" };
-  const hold = { ...exampleRow("hold", "req_1", 1), state: "open", leaseUntil: 5 } as HoldRow;
-  const balance = { id: "balance@0", settledNanoUsd: 3, heldNanoUsd: 4, openHolds: 1 };
-  const storage = openVersionOne([
-    ["hold", hold],
-    ["counter", balance],
-    ["outbox", delivery],
-    ["receipt", exampleRow("receipt", "req_0", 1)],
-  ]);
-  const rows = openOwnRows(storage);
-  assert.deepEqual(rows.outbox(), [delivery]);
-  assert.deepEqual(rows.lapsedHolds(10, 10), [{ partition, hold }]);
-  commit(rows, put("hold", "req_1", { state: "settled" }), put("counter", "balance@0", { ...balance, openHolds: 0 }));
-  rows.acknowledge([delivery.id]);
-  commit(rows, put("receipt", "req_1"));
-  const own = openOwnRows(storage).of(partition);
-  assert.equal(own.get("counter", "balance@0")?.openHolds, 0);
-  assert.deepEqual(
-    own.newest("receipt", { before: "~", limit: 10 }).map(({ id }) => id),
-    ["req_1", "req_0"],
-  );
-  assert.deepEqual(own.list("outbox", { limit: 10 }), []);
-  assert.equal(versionIn(storage), 2);
-});
-
-test("an object of an older version than the oldest, or of a newer one, is refused and left as it is", () => {
-  for (const version of [0, OBJECT_VERSION - 100 + 1, 100, OBJECT_VERSION + 1]) {
-    const storage = openVersionOne([]);
+test("an object of another version is refused and left as it is", () => {
+  for (const version of [0, OBJECT_VERSION - 1, OBJECT_VERSION + 1]) {
+    const storage = openOtherVersion();
     storage.database.exec(`UPDATE schema SET version = ${version}`);
     assert.throws(() => openOwnRows(storage), /This object has schema/);
     assert.equal(storage.database.prepare("SELECT name FROM sqlite_master WHERE name = 'log'").get(), undefined);
@@ -269,15 +207,15 @@ test("what a row of the log does not name is what it was before, or null", () =>
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   const named = { state: "settled", upstreamId: "in its segment" };
-  commit(rows, put("hold", "req_1", named));
+  commit(rows, put("receipt", "req_1", named));
   for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
-  assert.deepEqual(idsIn(storage, "hold"), [["req_1"]]);
+  assert.deepEqual(idsIn(storage, "receipt"), [["req_1"]]);
   for (const id of ["req_1", "req_2"]) {
-    const { upstreamId, ...row } = exampleRow("hold", id, 1) as HoldRow;
-    commit(rows, { table: "hold", id, row: { ...row, state: "released" } as HoldRow });
+    const { upstreamId, ...row } = exampleRow("receipt", id, 1) as ReceiptRow;
+    commit(rows, { table: "receipt", id, row: { ...row, state: "released" } as ReceiptRow });
   }
   const own = openOwnRows(storage).of(partition);
-  const found = ["req_1", "req_2"].map((id) => own.get("hold", id));
+  const found = ["req_1", "req_2"].map((id) => own.get("receipt", id));
   assert.deepEqual(
     found.map((hold) => [hold?.state, hold?.upstreamId]),
     [
@@ -288,7 +226,7 @@ test("what a row of the log does not name is what it was before, or null", () =>
 });
 
 test("a column that only a later version knows is kept in memory, log and table by one that does not", () => {
-  const storage = openVersionOne([]);
+  const storage = openOtherVersion();
   storage.database.exec("ALTER TABLE total_row ADD COLUMN cached_tokens INTEGER");
   const later = openOwnRows(storage, { slots: 3, characters: 100_000 });
   commit(later, put("total", "day", { cachedTokens: 7 }));
@@ -320,11 +258,11 @@ test("a column of a segment that only a later version knows is kept by one that 
   const later = openOwnRows(storage, bounds);
   commit(later, put("use", "req_1", { later: 7 }), put("use", "req_2"));
   commit(later, put("budget", "balance"));
-  commit(openOwnRows(storage, bounds), put("use", "req_1", { batch: 5 }));
+  commit(openOwnRows(storage, bounds), put("use", "req_1", { costNanoUsd: 5 }));
   commit(openOwnRows(storage, bounds), put("use", "req_0"));
   const segments = storage.database.prepare("SELECT rows FROM segment").all();
   const [names = [], ...rows] = JSON.parse(String(segments[0]?.rows)) as [string[], ...unknown[][]];
-  const values = rows.map((row) => ["id", "batch", "later"].map((name) => row[names.indexOf(name)]));
+  const values = rows.map((row) => ["id", "costNanoUsd", "later"].map((name) => row[names.indexOf(name)]));
   assert.deepEqual(values, [
     ["req_0", values[0]?.[1], null],
     ["req_1", 5, 7],
@@ -364,27 +302,6 @@ test("an object whose rows are all in segments, and whose log was dropped, still
     found.rows.map((row) => [row.partition, row.id]),
     [1, 2, 3].map((n) => [partition, `req_${n}`]),
   );
-});
-
-test("a row that an older version wrote into its table stays there, and what is new is packed", () => {
-  const storage = openVersionOne([
-    ["receipt", exampleRow("receipt", "req_1", 1)],
-    ["receipt", exampleRow("receipt", "req_3", 1)],
-  ]);
-  const rows = openOwnRows(storage, { slots: 0, characters: 100_000 });
-  commit(rows, put("receipt", "req_2"), put("receipt", "req_3", { lossNanoUsd: 5 }), put("receipt", "req_4"));
-  assert.deepEqual([rowsOf(storage, "receipt_row"), idsIn(storage, "receipt")], [2, [["req_2", "req_4"]]]);
-  const own = openOwnRows(storage).of(partition);
-  assert.deepEqual(
-    own.newest("receipt", { before: "~", limit: 3 }).map(({ id, lossNanoUsd }) => [id, lossNanoUsd === 5]),
-    [
-      ["req_4", false],
-      ["req_3", true],
-      ["req_2", false],
-    ],
-  );
-  commit(rows, ...["req_1", "req_2", "req_3", "req_4"].map((id) => gone("receipt", id)));
-  assert.deepEqual([rowsOf(storage, "receipt_row"), rowsOf(storage, "segment")], [0, 0]);
 });
 
 test("an object is one partition, and refuses to be another", () => {

@@ -1,10 +1,18 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
-import { isUnresolved } from "@inference/ledger/hold-row";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { timeOrderedTables } from "@inference/ledger/schema";
-import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { BlockRow, Change, HoldRow, OutboxRow, ReadRows, TableName } from "@inference/ledger/tables";
+import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import {
+  type AllowanceRow,
+  type BillRow,
+  type Change,
+  isHold,
+  type OutboxRow,
+  type ReadRows,
+  type ReceiptRow,
+  type TableName,
+} from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
@@ -33,8 +41,8 @@ export type OwnRows = {
   /** Reads everything again, after the storage was changed. */
   reopen(): void;
   lapsedHolds(at: number, limit: number): LapsedHold[];
-  /** The account's blocks of the ceiling, which are one or two. */
-  blocks(): { partition: Partition; block: BlockRow }[];
+  /** When the account's bill, or one of its allowances, is looked at next. */
+  dueAt(table: DueTable): number | undefined;
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
   firstLease(): number | undefined;
@@ -42,10 +50,11 @@ export type OwnRows = {
   firstKept(table: ForgettableTable): number | undefined;
 };
 
+export type DueTable = "allowance" | "bill";
+
 /**
  * An object with this many open deliveries admits no new requests, and only ends those in progress. The deliveries take
- * 5 MB, and 0.03 s when the object wakes. An isolate has 128 MB for all its objects. An unavailable journal fills the
- * outboxes of all accounts: at one request a second that takes nearly three hours.
+ * 5 MB, and 0.03 s when the object wakes. An isolate has 128 MB for all its objects.
  */
 export const MOST_UNDELIVERED = 10_000;
 
@@ -98,11 +107,11 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     return stored;
   }
 
-  /** Unresolved holds whose lease lapses before a time, the first ones first. */
+  /** Holds whose lease lapses before a time, the first ones first. */
   function lapsedHolds(at: number, limit: number): LapsedHold[] {
-    const changed = memory().unfolded("hold");
-    const stored = selectAny("hold", LAPSED_HOLDS, at, limit + changed.length).map(tableSql.hold.toRow);
-    const holds = (overlay(stored, changed) as HoldRow[]).filter((hold) => isUnresolved(hold) && hold.leaseUntil < at);
+    const changed = memory().unfolded("receipt");
+    const stored = selectAny("receipt", LAPSED_HOLDS, at, limit + changed.length).map(tableSql.receipt.toRow);
+    const holds = (overlay(stored, changed) as ReceiptRow[]).filter((hold) => isHold(hold) && hold.leaseUntil < at);
     holds.sort((one, other) => one.leaseUntil - other.leaseUntil);
     return holds.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
   }
@@ -115,7 +124,10 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       ...packed(table, order, id, limit),
     ],
     liveKeys: (rows) => select("key", LIVE_KEYS, rows.partition()),
-    unresolvedHolds: (rows) => select("hold", UNRESOLVED_HOLDS, rows.partition()),
+    holds(rows) {
+      const stored = select("receipt", HOLDS, rows.partition()).map(tableSql.receipt.toRow);
+      return (overlay(stored, rows.unfolded("receipt")) as ReceiptRow[]).filter(isHold);
+    },
   };
 
   return {
@@ -133,12 +145,11 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       opened = undefined;
     },
     lapsedHolds,
-    blocks() {
-      const blocks = overlay(
-        selectAny("block", BLOCKS).map(tableSql.block.toRow),
-        memory().unfolded("block"),
-      ) as BlockRow[];
-      return blocks.map((block) => ({ partition: memory().partition(), block }));
+    dueAt(table) {
+      const stored = selectAny(table, DUE[table]).map(tableSql[table].toRow);
+      const rows = overlay(stored, memory().unfolded(table)) as (AllowanceRow | BillRow)[];
+      const times = rows.flatMap(({ dueAt }) => dueAt ?? []);
+      return times.length === 0 ? undefined : Math.min(...times);
     },
     overdue(table, before, page) {
       const { select: statement, bind, atOf, toPage } = overdueWalks[table];
@@ -181,6 +192,9 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   };
 }
 
-const BLOCKS = "SELECT * FROM block_row";
+const DUE = {
+  allowance: "SELECT * FROM allowance_row INDEXED BY due_allowance WHERE due_at IS NOT NULL",
+  bill: "SELECT * FROM bill_row INDEXED BY due_bill WHERE due_at IS NOT NULL",
+};
 
 type Stored = Readonly<Record<string, unknown>>;

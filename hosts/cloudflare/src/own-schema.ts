@@ -7,26 +7,13 @@ import {
   STORED_SCHEMA,
   sqlName,
   tableNames,
-  versionOf,
 } from "@inference/ledger/schema";
 import type { Row, TableName } from "@inference/ledger/tables";
 import { CREATE_LOG } from "./row-log.ts";
 import { CREATE_SEGMENTS } from "./row-segments.ts";
 
-/**
- * The newest version of an object that this release reads and writes. An object's own version is the oldest one that
- * reads its rows: opening an object leaves the version, and the first row that needs a newer one raises it. Until then
- * an earlier release can have the object back. Versions below 100 know no segments.
- */
-export const OBJECT_VERSION = 100 + SCHEMA_VERSION;
-const SEGMENTS = 100;
-/** The oldest version that knows the log. */
-const LOG_VERSION = 2;
-
-/** The oldest version that reads rows of these tables in the log. */
-function logVersion(tables: Iterable<TableName>): number {
-  return Math.max(LOG_VERSION, ...Array.from(tables, versionOf));
-}
+/** The version of an object's rows. An object is not opened by a release that has another one. */
+export const OBJECT_VERSION = SCHEMA_VERSION;
 
 /** A column that only a later version knows. Rows in the log may have it, and this version keeps its values. */
 export type LaterColumn = { readonly property: string; readonly column: string };
@@ -44,10 +31,7 @@ export type OwnSchema = {
   hasSegments(): boolean;
   makeSegments(): void;
   hasLog(): boolean;
-  /** Whether there is a log, and the object's version allows rows of these tables in it. */
-  takes(tables: Iterable<TableName>): boolean;
-  /** Makes it so. */
-  makeLog(tables?: Iterable<TableName>): void;
+  makeLog(): void;
   /** Removes the log with all that is in it, at the price of one row. */
   dropLog(): void;
 };
@@ -63,8 +47,9 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
   const tables = new Set(tableNames.filter((table) => names.has(sqlName(table))));
   let hasSegments = names.has("segment");
   let hasLog = names.has("log");
-  /** Absent before the first row. */
-  let version = names.has("schema") ? readVersion(sql) : undefined;
+  /** An object without rows has no version. */
+  let hasVersion = names.has("schema");
+  if (hasVersion) checkVersion(sql);
   // An object has the receipts of one partition, so it needs no index of them by partition.
   for (const statement of missingStatements(stored, ["own_receipt"], [...tables])) sql.exec(statement);
   const later = laterColumns(stored);
@@ -74,15 +59,11 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
     tables.add(table);
   }
 
-  function raise(tables: number, withSegments = false): void {
-    const before = version ?? 0;
-    const needed = Math.max(before % SEGMENTS, tables) + (withSegments || before > SEGMENTS ? SEGMENTS : 0);
-    if (needed === version) return;
-    if (version === undefined) {
-      sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
-      sql.exec("INSERT INTO schema VALUES (?)", needed);
-    } else sql.exec("UPDATE schema SET version = ?", needed);
-    version = needed;
+  function noteVersion(): void {
+    if (hasVersion) return;
+    sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
+    sql.exec("INSERT INTO schema VALUES (?)", OBJECT_VERSION);
+    hasVersion = true;
   }
 
   return {
@@ -104,12 +85,11 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
     makeSegments() {
       sql.exec(CREATE_SEGMENTS);
       hasSegments = true;
-      raise(LOG_VERSION, true);
+      noteVersion();
     },
     hasLog: () => hasLog,
-    takes: (own) => hasLog && version !== undefined && version % SEGMENTS >= logVersion(own),
-    makeLog(own = []) {
-      raise(logVersion(own));
+    makeLog() {
+      noteVersion();
       if (!hasLog) sql.exec(CREATE_LOG);
       hasLog = true;
     },
@@ -120,13 +100,10 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
   };
 }
 
-function readVersion(sql: Pick<SqlStorage, "exec">): number {
+function checkVersion(sql: Pick<SqlStorage, "exec">): void {
   const version = Number(sql.exec("SELECT version FROM schema").one().version);
-  // During a rollout two versions run, and either may open the object. Neither changes a schema that it cannot read.
-  if (!isReadableSchema(version) && !isReadableSchema(version - SEGMENTS)) {
-    throw new Error(`This object has schema ${version}, and this gateway wants ${OBJECT_VERSION}.`);
-  }
-  return version;
+  if (isReadableSchema(version)) return;
+  throw new Error(`This object has schema ${version}, and this gateway wants ${OBJECT_VERSION}.`);
 }
 
 const properties = new Map(

@@ -2,17 +2,27 @@ import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
+import { lowerDue } from "@inference/gateway/jobs/lower";
 import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
-import { isUnresolved } from "@inference/ledger/hold-row";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { isCeiling, journalPartition, type Partition } from "@inference/ledger/partition";
+import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
-import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
+import {
+  type AllowanceRow,
+  type BillRow,
+  type Change,
+  isHold,
+  type OutboxRow,
+  type ReceiptRow,
+} from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
+import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { within } from "@inference/protocol/timers";
+import { statementTrees } from "@inference/settler/statement-tree";
+import { createStatements, type Statements } from "@inference/settler/statements";
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
@@ -29,7 +39,7 @@ import { timers } from "./timers.ts";
  * share the next commit, and the output gate holds their replies until it is durable.
  *
  * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
- * remaining deliveries, lapsed holds, and old rows. Each hold sets it for the end of its lease, so a delivery needs no
+ * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold sets it for the end of its lease, so a delivery needs no
  * alarm of its own. Deliveries that were lost with the object, or whose acknowledgement was, are made again with the
  * next deliveries, the next read, or that alarm. The runtime calls an alarm at least once and gives up one that fails
  * too often. So the alarm never fails, always sets the next one, and is set by any call that finds it missing.
@@ -46,6 +56,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #delivering = 0;
   readonly #receiptMs: number;
   #gateway: Gateway | undefined;
+  #statements: Statements | undefined;
+  /** Changes when the object was restored: see `HostState`. */
+  #epoch = FIRST_EPOCH;
   /** When rows were last forgotten; 0 if unknown. Rows that had to stay are checked again after the same time. */
   #forgotAt = 0;
   /** When a command last wrote something; 0 if unknown. */
@@ -74,22 +87,20 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       },
     });
     const deliveries = { send: this.#ledger.executeAll, acknowledge: (ids: string[]) => this.ownRows.acknowledge(ids) };
-    const isLater = ({ target }: OutboxRow) => target.startsWith(JOURNALS);
-    const deliverSoon = makeDeliveries({
-      ...deliveries,
-      rows: { outbox: () => this.#durableOutbox().filter((row) => !isLater(row)) },
-    });
-    const deliverLater = makeDeliveries({
-      ...deliveries,
-      rows: { outbox: () => this.#durableOutbox().filter(isLater) },
-      gather: { everyMs: JOURNAL_EVERY_MS, isMuch: () => this.ownRows.undelivered() >= MANY_DELIVERIES },
-    });
-    // A round for a journal begins with a commit, which would be one for acknowledgements alone.
-    const hasLater = () => this.ownRows.outbox().some(isLater);
-    this.#deliver = () => Promise.all([deliverSoon(), hasLater() ? deliverLater() : undefined]);
+    this.#deliver = makeDeliveries({ ...deliveries, rows: { outbox: () => this.#durableOutbox() } });
     ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
+      this.#epoch = (await ctx.storage.get<number>(EPOCH)) ?? FIRST_EPOCH;
     });
+  }
+
+  /**
+   * Called by the operator after the object was restored to an earlier state: an account then changes no money before it
+   * has heard the chain's totals.
+   */
+  async restored(): Promise<void> {
+    this.#epoch = Date.now();
+    await this.ctx.storage.put(EPOCH, this.#epoch);
   }
 
   /** Applies a command. It is safe to repeat, so a caller without a reply may call again. */
@@ -102,11 +113,12 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** Applies several commands in order, in one commit. A failed one changes nothing, and the others are applied. */
   async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     const now = Date.now();
+    const host = { clockMs: now, epoch: this.#epoch };
     const written: Change[] = [];
     const outcomes = commands.map((command): Outcome => {
       try {
         this.#assertRoom(partition, command);
-        const { reply, changes, deliveries, alerts } = apply(partition, this.ownRows.of(partition), command, now);
+        const { reply, changes, deliveries, alerts } = apply(partition, this.ownRows.of(partition), command, host);
         const all = [...changes, ...deliveries.map(outboxChange)];
         this.ownRows.write(partition, all);
         written.push(...all);
@@ -139,8 +151,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     try {
       const works = [
         () => this.#deliver(),
-        () => this.#closeBlocks(),
         () => this.#sweep(),
+        () => this.#lower(),
+        () => this.#keepStatements(),
         () => this.#forget(),
         // Commits acknowledgements, so that an object that now sleeps repeats no delivery.
         () => this.#commits.join(),
@@ -172,9 +185,11 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const lease = this.ownRows.firstLease();
     // A lapsed hold stays if its owner's hold is open or the ledger did not answer. It is checked again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
-    // A block that is closed ends with what it covers.
-    const closings = this.ownRows.blocks().map(({ block }) => block.closesAt);
-    due.push(...closings.filter((closesAt) => closesAt >= now));
+    // What could not be done now is tried again.
+    for (const table of ["allowance", "bill"] as const) {
+      const dueAt = this.ownRows.dueAt(table);
+      if (dueAt !== undefined) due.push(dueAt < now ? now + SWEEP_AGAIN_MS : dueAt + 1);
+    }
     const forgetAt = this.#forgetAt();
     if (forgetAt !== undefined) due.push(forgetAt);
     if (due.length > 0) await this.#ring(Math.min(...due));
@@ -197,7 +212,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     if (command.type !== "reserve") return;
     const left = this.ownRows.undelivered();
     if (left < MOST_UNDELIVERED / 2) this.#isFullTold = false;
-    if (left < MOST_UNDELIVERED || this.ownRows.of(partition).get("hold", command.id) !== undefined) return;
+    if (left < MOST_UNDELIVERED || this.ownRows.of(partition).get("receipt", command.id) !== undefined) return;
     if (!this.#isFullTold) log("alert", "ledger", { message: `${partition}: ${FULL}` });
     this.#isFullTold = true;
     throw new Error(FULL);
@@ -221,12 +236,26 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     }
   }
 
-  /** Gives back what is left of the account's blocks, which nobody else does while the account is idle. */
-  async #closeBlocks(): Promise<void> {
-    const now = Date.now();
-    for (const { partition, block } of this.ownRows.blocks()) {
-      if (block.closesAt <= now) await this.execute(partition, { type: "closeBlock", id: block.drawnBy });
-    }
+  /** Gives back what the account was allowed of the ceiling and does not use. */
+  async #lower(): Promise<void> {
+    if (!this.#isDue("allowance")) return;
+    const environment = { ledger: this.#ledger, clock: { now: () => Date.now() } };
+    await within(timers, FORGET_MS, (signal) => lowerDue({ environment }, signal));
+  }
+
+  async #keepStatements(): Promise<void> {
+    if (!this.#isDue("bill")) return;
+    const { settlement, posting } = this.#jobs().config;
+    this.#statements ??= createStatements({
+      ...{ ledger: this.#ledger, chainId: settlement.chainId, terms: posting, now: Date.now, maxUses: MAX_USES },
+      makeTree: statementTrees(settlement, pureKeccak),
+      onAlert: (message) => log("alert", "statements", { message }),
+    });
+    await this.#statements.poll();
+  }
+
+  #isDue(table: "allowance" | "bill"): boolean {
+    return (this.ownRows.dueAt(table) ?? Number.POSITIVE_INFINITY) <= Date.now();
   }
 
   async #sweep(): Promise<void> {
@@ -281,17 +310,19 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** How long rows whose retention has ended are gathered before they are forgotten. */
   #forgetEveryMs(): number {
-    return isCeiling(this.ownRows.partition()) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
+    return this.ownRows.partition() === ceilingPartition ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
   }
 
   /** When the alarm is first needed for these changes, apart from deliveries. */
   #firstDue(changes: readonly Change[], now: number): number {
-    const leases = changes.flatMap(({ table, row }) => {
-      const hold = table === "hold" ? (row as HoldRow | null) : null;
-      return hold !== null && isUnresolved(hold) ? [hold.leaseUntil + 1] : [];
+    const times = changes.flatMap(({ table, row }) => {
+      if (row === null) return [];
+      if (table === "receipt") return isHold(row as ReceiptRow) ? [(row as ReceiptRow).leaseUntil + 1] : [];
+      if (table !== "bill" && table !== "allowance") return [];
+      const { dueAt } = row as BillRow | AllowanceRow;
+      return dueAt === null ? [] : [Math.max(now, dueAt) + 1];
     });
-    const closings = changes.flatMap(({ table, row }) => (table === "block" && row !== null ? [row.closesAt] : []));
-    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs(), ...leases, ...closings);
+    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs(), ...times);
   }
 
   #jobs(): Gateway {
@@ -302,21 +333,17 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 }
 
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
-const JOURNALS = journalPartition("");
-/**
- * A busy account tells its journal of many uses at once: each call is paid, and each is a row there. An object that
- * waits is paid as well, and waits less than that costs.
- */
-const JOURNAL_EVERY_MS = 500;
-/** More than these would leave a full log, and cost two rows each. */
-const MANY_DELIVERIES = 32;
+/** Where the epoch is kept, and that of an object that was never restored. */
+const EPOCH = "epoch";
+const FIRST_EPOCH = 1;
+/** A statement with more is cut, so that hashing ends within an alarm: 5 s of processor time at most. */
+const MAX_USES = 100_000;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
 /** Less than the lease of a hold, at whose end the alarm of an object that is used rings. */
 const IDLE_MS = 10 * 60_000;
 /** Keeping rows for another day costs less than an alarm every hour. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
-/** The ceiling, and each shard of it, has a row for every prepaid request, and the size of an object is limited. */
 const FORGET_CEILING_EVERY_MS = 3_600_000;
 /** An alarm may run for 15 minutes. Forgetting ends before that, and the next alarm does the rest. */
 const FORGET_MS = 5 * 60_000;

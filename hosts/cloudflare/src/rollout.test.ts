@@ -4,10 +4,10 @@ import type { TestAccount } from "@inference/gateway/test/fund";
 import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/test/settlement/pay";
-import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { utcDay } from "@inference/protocol/window";
 import { type Edge, startEdge } from "./testing/edge.ts";
+import { hold } from "./testing/hold.ts";
 import { type Front, startRollout, type Versions } from "./testing/rollout.ts";
 
 /**
@@ -43,21 +43,16 @@ async function leaveHolds(): Promise<Open[]> {
     (["former", "latter"] as const).map(async () => {
       const account = accountPartition((await edge.account(USD)).address);
       const [{ digest = "" } = {}] = await edge.rows("key", account);
-      const hold = { id: `${makeTag()}open`, at: Date.now(), amountNanoUsd: HELD, leaseMs: 600_000 };
-      const payer = { kind: "key", digest } as const;
-      const reserve = { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" } as const;
+      const terms = { id: `${makeTag()}open`, at: Date.now(), digest, amountNanoUsd: HELD, leaseMs: 600_000 };
       // Told twice, as by a caller that heard no reply.
-      for (let times = 0; times < 2; times += 1) {
-        assert.equal((await edge.put(account, reserve)).status, "reserved");
-        await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
-      }
-      return { id: hold.id, account };
+      for (let times = 0; times < 2; times += 1) assert.equal(await hold(edge.put, account, terms), "reserved");
+      return { id: terms.id, account };
     }),
   );
 }
 
 async function settle({ id, account }: Open): Promise<void> {
-  const end = { type: "settle", id, at: Date.now(), chargeNanoUsd: CHARGE, lossNanoUsd: 0, detail: "{}" } as const;
+  const end = { type: "settle", id, at: Date.now(), chargeNanoUsd: CHARGE, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
   for (let times = 0; times < 2; times += 1) assert.equal((await edge.put(account, end)).status, "settled");
 }
 
@@ -110,8 +105,7 @@ test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and k
   const read = Promise.all(streams.map((stream) => stream.readAll()));
   // From now on requests come to the other version's Worker. This one still has its streams, and all objects end.
   front = "latter";
-  const day = journalPartition(utcDay(edge.now()));
-  const objects = [...accounts.map(({ address }) => accountPartition(address)), ceilingPartition, day];
+  const objects = [...accounts.map(({ address }) => accountPartition(address)), ceilingPartition];
   for (let times = 0; times < 3; times += 1) {
     await Promise.all(objects.map((partition) => assert.rejects(edge.object(partition, "evict"))));
     const answers = await Promise.all(
@@ -140,8 +134,8 @@ test("what the newer version keeps in a row outlives the older one's writing it"
   for (const hold of open) await settle(hold);
   versions = { former: "newer", latter: "newer" };
   await edge.restart();
-  const holds = await edge.rows("hold", account);
-  assert.equal(holds.find((hold) => hold.id === id)?.state, "settled");
+  const holds = await edge.rows("receipt", account);
+  assert.equal(holds.find((one) => one.id === id)?.state, "settled");
   assert.equal(await edge.object(account, "versionOf", id), 2);
 });
 

@@ -1,10 +1,16 @@
 import type { DurableObjectStorage } from "@cloudflare/workers-types";
-import { isUnresolved } from "@inference/ledger/hold-row";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
 import { columnsOf, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { type SqlValue, tableSql } from "@inference/ledger/sql";
-import type { Change, CounterRow, HoldRow, OutboxRow, Row, TableName } from "@inference/ledger/tables";
+import {
+  type Change,
+  isHold,
+  type OutboxRow,
+  type ReceiptRow,
+  type Row,
+  type TableName,
+} from "@inference/ledger/tables";
 import type { OwnSchema } from "./own-schema.ts";
 import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
 import { openSegments, type Segments, type StoredRow } from "./row-segments.ts";
@@ -123,12 +129,11 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     if (unwritten.size === 0) return;
     const changes = changesText(unwritten);
     const characters = log.characters + changes.length;
-    const own = new Set(Array.from(unwritten, ({ table }) => table));
     const isFull = log.slots >= bounds.slots || characters > bounds.characters;
-    if (!isFull && schema.takes(own)) append(changes);
+    if (!isFull && schema.hasLog()) append(changes);
     else
       storage.transactionSync(() => {
-        if (!schema.takes(own)) schema.makeLog(own);
+        if (!schema.hasLog()) schema.makeLog();
         if (isFull) fold();
         else append(changes);
       });
@@ -313,7 +318,5 @@ function isPackable(table: TableName): boolean {
 /** Whether a row will soon be written again or removed. */
 function isMoving({ table, row }: Entry): boolean {
   if (row === null) return false;
-  if (table === "hold") return isUnresolved(row as HoldRow);
-  if (table === "counter") return (row as CounterRow).openHolds > 0;
-  return table === "outbox";
+  return table === "outbox" || (table === "receipt" && isHold(row as ReceiptRow));
 }

@@ -1,6 +1,6 @@
 import type { GatewayConfig } from "@inference/gateway/config";
 import { largestShare } from "@inference/gateway/limits/held-bodies";
-import { configOf, gatewaySettings, parseSettings, whole } from "@inference/gateway/settings";
+import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 
@@ -12,20 +12,12 @@ const WORKER_LIMITS = { mostDrainMs: 25_000, heldBodyBytes: 16 * 1024 * 1024, he
 /** The largest chat body that fits, which is smaller than on Node. */
 const DEFAULT_CHAT_BODY_BYTES = largestShare(WORKER_LIMITS.heldBodyBytes);
 
-/** Readers of a day's journals ask each of its shards. */
-const MOST_SHARDS = 64;
-
 /** The Worker's bindings, with variables and secrets. */
 type Given = Readonly<Record<string, unknown>>;
 
 /** The gateway's settings, and those of a host of objects. */
 export const edgeSettings = z.object({
   ...gatewaySettings.shape,
-  CEILING_SHARDS: whole(MOST_SHARDS, 1)
-    .default(1)
-    .describe(
-      "Shards of the day's ceiling and of its journals: more than 1 for more requests a second than one object bears.",
-    ),
   LOCATION_HINT: z
     .enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"])
     .optional()
@@ -46,7 +38,7 @@ export function settingsOf(given: Given): EdgeSettings {
 
 export function edgeConfigOf(settings: EdgeSettings): GatewayConfig {
   const config = configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
-  return { ...config, ceilingBlocks: true, ceilingShards: settings.CEILING_SHARDS };
+  return { ...config, ceilingInPieces: true };
 }
 
 /** The retention of receipts, the only setting that an object needs for its alarm. */

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import type { CommandType } from "@inference/ledger/commands";
-import { chainPartition, journalPartition } from "@inference/ledger/partition";
+import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
-import type { RequestId } from "@inference/protocol/id";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { leafOf } from "@inference/protocol/use-leaf";
-import { dayNumber, utcDay } from "@inference/protocol/window";
-import { createPublicClient, type Hex, http, stringToHex, zeroAddress, zeroHash } from "viem";
+import type { generationAnswer } from "@inference/protocol/wire/answers";
+import { dayNumber } from "@inference/protocol/window";
+import { createPublicClient, http, pad, stringToHex, zeroAddress, zeroHash } from "viem";
+import type * as z from "zod";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { ChainEviction } from "./testing/evicting-chain-worker.ts";
 
@@ -37,9 +37,7 @@ before(async () => {
     {
       ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
       ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
-      ...{ SETTLER_PRIVATE_KEY: privateKey, SETTLER_INTERVAL_MS: "0", METRICS_TOKEN: METRICS },
-      // The uses are in the journal of a shard.
-      CEILING_SHARDS: "3",
+      ...{ SETTLER_PRIVATE_KEY: privateKey, POST_USD: "0.000000001", METRICS_TOKEN: METRICS },
     },
     { entry: new URL("testing/evicting-chain-worker.ts", import.meta.url) },
   );
@@ -54,7 +52,8 @@ after(async () => {
   await chain?.stop();
 });
 
-type Settlement = { status: string; batch: number; leaf: Hex; proof: Hex[] };
+type Receipt = z.infer<typeof generationAnswer>["data"];
+type Settlement = NonNullable<Receipt["settlement"]>;
 
 async function read(path: string): Promise<unknown> {
   const response = await fetch(`${edge.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -92,47 +91,44 @@ const contract = () => createPublicClient({ transport: http(chain.rpcUrl) });
 const abi = inferenceSettlementAbi;
 
 /** By the contract, from what the receipt says. */
-async function isProved(id: string, { batch, proof, leaf }: Settlement): Promise<boolean> {
-  const settled = {
-    ...{ batch, account: address, receipt: id as RequestId, costNanoUsd: charges.get(id) ?? 0 },
-    dayServed: dayNumber(Date.now()),
-  } as const;
-  assert.equal(leaf, leafOf({ chainId: 31337, address: chain.settlement }, settled));
-  const receipt = stringToHex(id, { size: 32 });
+async function isProved(id: string, { ends_at_nano_usd, statement, proof, record }: Settlement): Promise<boolean> {
+  const { data } = (await read(`/api/v1/generation?id=${id}`)) as { data: Receipt };
+  assert.ok(statement !== null && proof !== null && record !== null);
+  const cost = charges.get(id) ?? 0;
+  const charged = ends_at_nano_usd - Math.max(statement.before_nano_usd, ends_at_nano_usd - cost);
   const use = {
-    ...{ batch: BigInt(batch), account: address, receipt, costNanoUsd: BigInt(settled.costNanoUsd) },
-    ...{ server: zeroAddress, dayServed: BigInt(settled.dayServed), offerHash: zeroHash },
-  } as const;
-  return contract().readContract({ address: chain.settlement, abi, functionName: "verify", args: [use, proof] });
+    ...{ account: address, receipt: stringToHex(id, { size: 32 }), endsAtNanoUsd: BigInt(ends_at_nano_usd) },
+    ...{ costNanoUsd: BigInt(cost), chargedNanoUsd: BigInt(charged), dayServed: BigInt(dayNumber(Date.now())) },
+    ...{ server: zeroAddress, offerHash: zeroHash },
+    snapshot: pad(`0x${data.price_snapshot}`, { dir: "right", size: 32 }),
+  };
+  const booked = {
+    ...{ account: address, root: record.root as `0x${string}`, parts: [] },
+    ...{ beforeNanoUsd: BigInt(record.before_nano_usd), amountNanoUsd: BigInt(record.amount_nano_usd) },
+  };
+  const [useProof, recordProof] = [proof, record.proof].map((nodes) => nodes as `0x${string}`[]);
+  const args = [use, useProof ?? [], booked, recordProof ?? []] as const;
+  return contract().readContract({ address: chain.settlement, abi, functionName: "verify", args });
 }
 
-/** The chain has debited what all requests cost, and the books have each batch once, as settled. */
+/** The chain has debited what all requests cost, by records that follow each other and pay statements of the account. */
 async function checkBooks(): Promise<void> {
   const total = [...charges.values()].reduce((sum, charge) => sum + charge, 0);
   const credit = await contract().readContract({
     ...{ address: chain.settlement, abi, functionName: "creditNanoUsd", args: [address] },
   });
   assert.equal(credit, BigInt(5 * DOLLAR - total));
-  const count = await contract().readContract({ address: chain.settlement, abi, functionName: "batchCount" });
-  const batches = await edge.read(chainPartition(31337), { type: "batches", limit: 100 });
-  assert.deepEqual(
-    batches.map(({ batch, state }) => [batch, state]),
-    Array.from({ length: Number(count) }, (_, before) => [Number(count) - before, "settled"]),
-  );
-  assert.equal(
-    batches.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0),
-    total,
-  );
+  let debited = 0;
+  const query = { type: "records", account: address, afterNanoUsd: 0, limit: 1_000 } as const;
+  for (const { beforeNanoUsd, amountNanoUsd, isOwn } of await edge.read(chainPartition(31337), query)) {
+    assert.deepEqual([beforeNanoUsd, isOwn], [debited, 1]);
+    debited += amountNanoUsd;
+  }
+  assert.equal(debited, total);
 }
 
 test("a request's charge is pending, posted and final, and the contract verifies its proof", async () => {
   const id = await request();
-  const day = utcDay(Date.now());
-  const shards = await eventually(async () => {
-    const known = await edge.read(journalPartition(day), { type: "shards" });
-    return known.length === 0 ? false : known;
-  });
-  assert.match(shards.join(), /^\d{4}-\d\d-\d\d:[123]$/);
   const seen = new Set<string>();
   await eventually(async () => {
     const { status } = await settlementOf(id);
@@ -149,7 +145,6 @@ test("a request's charge is pending, posted and final, and the contract verifies
     const metrics = await (
       await fetch(`${edge.url}/metrics`, { headers: { authorization: `Bearer ${METRICS}` } })
     ).text();
-    assert.match(metrics, /_settler_halted 0\n/);
     assert.match(metrics, /_settler_balance_wei [1-9]/);
     assert.match(metrics, /_settler_nonce [1-9]/);
     assert.match(metrics, /_settler_address\{address="0x[0-9a-f]{40}"\} 1\n/);
@@ -161,10 +156,10 @@ async function evictAt(next: ChainEviction): Promise<number> {
   return (await response.json()) as number;
 }
 
-const steps: CommandType[] = ["openBatch", "gatherUses", "buildBatch", "signBatch", "settleBatch"];
+const steps: CommandType[] = ["signChunk", "dropTransaction", "advance"];
 for (const step of steps) {
   for (const moment of ["before", "after"] as const) {
-    test(`a batch survives the eviction of the chain's object ${moment} ${step}`, async () => {
+    test(`a chunk survives the eviction of the chain's object ${moment} ${step}`, async () => {
       await evictAt({ step, moment, times: moment === "before" ? evictions : 1 });
       const id = await request();
       const final = await untilFinal(id);
@@ -175,7 +170,7 @@ for (const step of steps) {
   }
 }
 
-test("a batch on its way survives the end of the process", async () => {
+test("a chunk on its way survives the end of the process", async () => {
   const id = await request();
   await eventually(async () => assert.equal((await settlementOf(id)).status, "posted"), 15_000);
   await edge.restart();
@@ -185,34 +180,26 @@ test("a batch on its way survives the end of the process", async () => {
 
 test("a day that is over is reconciled", async () => {
   await eventually(async () => {
-    const { data } = (await read("/api/v1/reconciliations")) as { data: { status: string; accounts: unknown }[] };
-    assert.match(JSON.stringify(data.at(-1)), /"status":"closed".*"unexplained_nano_usd":0/);
+    const { data } = (await read("/api/v1/reconciliations")) as { data: { unexplained_nano_usd: number }[] };
+    assert.equal(data.at(-1)?.unexplained_nano_usd, 0);
   }, 15_000);
 });
 
-test("a ledger without the chain's batches serves nothing, reads nothing and posts nothing", async () => {
-  const batches = await contract().readContract({ address: chain.settlement, abi, functionName: "batchCount" });
-  assert.notEqual(batches, 0n);
+test("an account without its rows takes over what the chain debited, and goes on from there", async () => {
+  const total = [...charges.values()].reduce((sum, charge) => sum + charge, 0);
   const empty = await startEdge({
     ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
     ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
-    ...{ SETTLER_PRIVATE_KEY: privateKey, SETTLER_INTERVAL_MS: "0" },
   });
   try {
-    const { key } = await empty.account(DOLLAR, { address });
-    for (const round of ["at first", "after a restart"]) {
-      // The first request of the process.
-      const refused = await empty.chat(key, { messages: [{ role: "user", content: "hello" }] });
-      assert.deepEqual([round, refused.status, /ledger_unavailable/.test(await refused.text())], [round, 503, true]);
-      const health = await fetch(`${empty.url}/healthz`);
-      assert.equal(health.status, 503);
-      assert.match(await health.text(), /"ledger":"behind".*older than the chain/);
-      if (round === "at first") await empty.restart();
-    }
-    await eventually(async () => assert.notEqual((await empty.said("older than the chain")).length, 0));
-    const partition = chainPartition(31337);
-    assert.equal(await empty.read(partition, { type: "cursor" }), null);
-    assert.deepEqual(await empty.read(partition, { type: "batches", limit: 1 }), []);
+    const { key: other } = await empty.addKey(address);
+    await eventually(async () => {
+      const answer = await empty.chat(other, { messages: [{ role: "user", content: "hello" }] });
+      assert.equal(answer.status, 200, await answer.text());
+    }, 15_000);
+    const bill = await empty.read(accountPartition(address), { type: "bill" });
+    assert.deepEqual([bill.takenOverNanoUsd, bill.debitedNanoUsd], [total, total]);
+    assert.ok(bill.settledNanoUsd > total);
   } finally {
     await empty.stop();
   }

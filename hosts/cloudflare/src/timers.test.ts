@@ -17,7 +17,6 @@ after(() => edge?.stop());
 
 async function assertNoneLeft(): Promise<void> {
   const pending = async () => (await fetch(`${edge.url}/__timers`)).json();
-  // An account's second request waits with its journal for half a second.
   await eventually(async () => assert.deepEqual(await pending(), []), 1_000);
 }
 

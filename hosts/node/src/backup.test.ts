@@ -6,24 +6,27 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { activate, CHAIN_ID } from "@inference/gateway/test/fund";
+import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import { createKey } from "@inference/ledger/testing/example";
 import { backUpLedger } from "./backup.ts";
 import { openDatabase } from "./database.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "backup-"));
 after(() => rmSync(folder, { recursive: true }));
-const owner = accountPartition(`0x${"a".repeat(40)}`);
+const address = `0x${"a".repeat(40)}` as const;
+const owner = accountPartition(address);
+const chain = chainPartition(CHAIN_ID);
 const payer = { kind: "key", digest: "digest" } as const;
 let files = 0;
 
 function open(file = join(folder, `${++files}.sqlite`)) {
   const database = openDatabase(file, "NORMAL");
   const fail = (error: unknown) => assert.fail(String(error));
-  const ledger = openNodeLedger(database, { now: Date.now, onAlert: fail, onFatal: fail });
+  const ledger = openNodeLedger(database, { now: Date.now, epoch: 1, onAlert: fail, onFatal: fail });
   const close = async (): Promise<void> => {
     await ledger.close();
     database.close();
@@ -35,7 +38,7 @@ async function openWithAccount() {
   const opened = open();
   const at = Date.now();
   await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
-  await opened.ledger.run(() => send(owner, { ...credit("credit", 1_000_000_000), at }));
+  await activate((partition, command) => opened.ledger.run(() => send(partition, command)), address, 1_000_000_000);
   await opened.ledger.run(() => send(owner, createKey("key", { at, digest: payer.digest, nonceExpiresAt: at })));
   return opened;
 }
@@ -45,9 +48,9 @@ let requests = 0;
 async function pair(ledger: NodeLedger): Promise<void> {
   const at = Date.now();
   const id = `r${String(++requests).padStart(6, "0")}`;
-  const reservation = { id, at, owner, payer, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}" };
+  const reservation = { id, at, owner, payer, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}", chain };
   assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
-  const command = { type: "settle", id, at, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}" } as const;
+  const command = { type: "settle", id, at, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
   await ledger.run(() => send(owner, command), { untilDurable: true });
 }
 

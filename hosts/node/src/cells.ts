@@ -30,6 +30,8 @@ export class Cells {
   /** The number of the last commit with one of its cells. */
   commit = 0;
   isUsed = true;
+  /** Whether all its holds are here. They leave when they end. */
+  hasHolds = false;
   /** The first cell of a list by `also`, or all by their ids. */
   readonly #tables: { [T in TableName]?: Cell | Map<string, Cell> | undefined } = {};
 
@@ -70,10 +72,14 @@ export class Cells {
     }
   }
 
+  all(table: TableName): Cell[] {
+    const cells = this.#tables[table];
+    return cells instanceof Map ? [...cells.values()] : listed(cells);
+  }
+
   /** The rows that may differ from their tables, which have all commits up to this number. */
   changed(table: TableName, durable: number): { id: string; row: Row | null }[] {
-    const cells = this.#tables[table];
-    const all = cells instanceof Map ? [...cells.values()] : listed(cells);
+    const all = this.all(table);
     return all.filter(({ commit }) => commit > durable).map(({ id, row }) => ({ id, row }));
   }
 }

@@ -40,6 +40,7 @@ export function connectTables(file: string, synchronous: Synchronous): DatabaseS
   database.exec("PRAGMA busy_timeout = 10000");
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${synchronous}`);
+  database.exec("PRAGMA busy_timeout = 10000");
   database.exec("PRAGMA cache_size = -16384");
   database.exec("PRAGMA temp_store = MEMORY");
   return database;

@@ -48,7 +48,7 @@ function fillDiskBefore(answer: { status?: number; text: string; isLate?: boolea
 /** The holds of streamed answers that have a first checkpoint. */
 function checkpoints(): number {
   const { count } =
-    stack.database.prepare("SELECT count(*) AS count FROM hold_row WHERE upstream_id = 'c'").get() ?? {};
+    stack.database.prepare("SELECT count(*) AS count FROM receipt_row WHERE upstream_id = 'c'").get() ?? {};
   return Number(count);
 }
 
@@ -67,7 +67,7 @@ test("a whole answer whose charge cannot be written is 503 and free, and its cha
   assert.ok(!answer.text.includes("not sent"));
   disk.makeRoom();
   const { receipt, detail } = await settledOne(stack, account.address);
-  assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, CHARGE_NANO_USD]);
+  assert.deepEqual([receipt.state, receipt.chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, CHARGE_NANO_USD]);
   assert.equal(detail.why, "the charge could not be written");
 });
 
@@ -90,7 +90,7 @@ test("a failed request has its error while the disk is full, and its hold ends l
   assert.equal(stack.gateway.live.size, 1, "the sweeper leaves its hold alone");
   disk.makeRoom();
   const { receipt } = await settledOne(stack, account.address);
-  assert.equal(receipt.outcome, "released");
+  assert.equal(receipt.state, "released");
   assert.equal(stack.gateway.live.size, 0);
 });
 
@@ -101,5 +101,5 @@ test("a large answer whose charge cannot be written breaks off before its end, a
   await assert.rejects(response.text());
   disk.makeRoom();
   const { receipt } = await settledOne(stack, account.address);
-  assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["settled", CHARGE_NANO_USD]);
+  assert.deepEqual([receipt.state, receipt.chargeNanoUsd], ["settled", CHARGE_NANO_USD]);
 });

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
-import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import { createKey, hear } from "@inference/ledger/testing/example";
 import { openDatabase } from "./database.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { bytesInUse } from "./testing/heap.ts";
@@ -20,6 +20,7 @@ test("memory grows with the accounts, not with the requests", async () => {
   const database = openDatabase(join(folder, "ledger.sqlite"), "NORMAL");
   const ledger = openNodeLedger(database, {
     now: () => NOON,
+    epoch: 1,
     onAlert: (message) => assert.fail(message),
     onFatal: (error) => assert.fail(String(error)),
   });
@@ -30,9 +31,9 @@ test("memory grows with the accounts, not with the requests", async () => {
     inGroups(owners, async (partition, n) => {
       const id = `${name}-${n}`;
       const payer = { kind: "key", digest: `digest-${n}` } as const;
-      const reservation = { id, at: NOON, owner: partition, payer, amountNanoUsd: 5, leaseMs: 900_000, detail: "{}" };
+      const reservation = { id, at: NOON, owner: partition, payer, amountNanoUsd: 5, leaseMs: 900_000, detail: "{}", chain: chainPartition(1) };
       assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
-      const ended = { type: "settle", id, at: NOON, chargeNanoUsd: 3, lossNanoUsd: 0, detail: "{}" } as const;
+      const ended = { type: "settle", id, at: NOON, chargeNanoUsd: 3, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
       await ledger.run(() => send(partition, ended), { untilDurable: true });
     });
   await round("first");
@@ -53,7 +54,7 @@ test("memory grows with the accounts, not with the requests", async () => {
 });
 
 function* bookAccount(partition: Partition, digest: string): Saga<void> {
-  yield* send(partition, { ...credit(digest, 1_000_000_000), at: NOON });
+  yield* send(partition, hear(1_000_000_000, { at: NOON }));
   yield* send(partition, createKey("key", { at: NOON, digest, window: "day", nonceExpiresAt: NOON }));
 }
 

@@ -12,8 +12,8 @@ import { type ChangedRow, type LayeredRows, readRows } from "@inference/ledger/o
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { sqlName, tableNames } from "@inference/ledger/schema";
-import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { TableName } from "@inference/ledger/tables";
+import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import { isHold, type ReceiptRow, type TableName } from "@inference/ledger/tables";
 import { testLaws } from "@inference/ledger/testing/laws";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { openDatabase } from "./database.ts";
@@ -48,6 +48,7 @@ function openWorld(clock: { now(): number }): WorldHost {
   function begin(): NodeLedger {
     return openNodeLedger(database, {
       now: clock.now,
+      epoch: 1,
       onAlert: () => undefined,
       onFatal(error) {
         throw error;
@@ -58,7 +59,7 @@ function openWorld(clock: { now(): number }): WorldHost {
   /** What a command causes, and what that causes. A chain of them can come back to a partition. */
   function deliveriesOf(partition: Partition, command: Command, written = new Map<string, ChangedRow[]>()): Delivery[] {
     const rows = readRows(over(written), partition);
-    const { changes, deliveries } = apply(partition, rows, command, clock.now());
+    const { changes, deliveries } = apply(partition, rows, command, { clockMs: clock.now(), epoch: 1 });
     for (const { table, id, row } of changes) {
       const others = (written.get(`${partition} ${table}`) ?? []).filter((other) => other.id !== id);
       written.set(`${partition} ${table}`, [...others, { id, row }]);
@@ -78,7 +79,15 @@ function openWorld(clock: { now(): number }): WorldHost {
       select: (partition, table, order, id, limit) =>
         database.prepare(tableSql[table][order]).all(partition, id, limit),
       liveKeys: (partition) => database.prepare(LIVE_KEYS).all(partition),
-      unresolvedHolds: (partition) => database.prepare(UNRESOLVED_HOLDS).all(partition),
+      holds(partition) {
+        const holds = new Map(databaseRows(database, partition).holds().map((hold) => [hold.id, hold]));
+        for (const { id, row } of changed(partition, "receipt")) {
+          const receipt = row as ReceiptRow | null;
+          if (receipt !== null && isHold(receipt)) holds.set(id, receipt);
+          else holds.delete(id);
+        }
+        return [...holds.values()];
+      },
     };
   }
 

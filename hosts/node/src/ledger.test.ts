@@ -8,11 +8,10 @@ import { forgetAll } from "@inference/gateway/jobs/forget";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition, type Partition, partitionAddress } from "@inference/ledger/partition";
 import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
-import { createKey, credit } from "@inference/ledger/testing/example";
-import { MAX_NANO_USD } from "@inference/protocol/money";
+import { createKey, hear } from "@inference/ledger/testing/example";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
 import { openDatabase } from "./database.ts";
@@ -48,6 +47,7 @@ function openLedger({ file = join(folder, `${++files}.sqlite`) }: { file?: strin
   };
   const ledger = openNodeLedger(database, {
     now: () => opened.clock.time,
+    epoch: 1,
     onAlert: (message) => opened.alerts.push(message),
     onFatal: (error) => opened.fatal.push(error),
     onCommit: (stage, rows) => opened.seen.push(`${stage} ${rows > 0 ? "rows" : "nothing"}`),
@@ -72,17 +72,21 @@ async function openWithAccount(): Promise<Opened> {
 }
 
 function* bookAccount(partition: Partition, digest: string): Saga<void> {
-  yield* send(partition, { ...credit(digest, 1_000_000_000), at: NOON });
+  const balanceNanoUsd = 1_000_000_000;
+  const activations = [activation(partitionAddress(partition), balanceNanoUsd / 1_000)];
+  yield* send(chainPartition(1), { type: "reread", at: NOON, readyFrom: 0 });
+  yield* send(chainPartition(1), { type: "creditEarly", at: NOON, activations });
+  yield* send(partition, hear(balanceNanoUsd, { at: NOON, replay: NOON }));
   yield* send(partition, createKey("key", { at: NOON, digest, window: "day", nonceExpiresAt: NOON }));
 }
 
 function reserve(ledger: NodeLedger, id: string, detail = "{}"): Promise<Admission> {
-  const reservation = { id, at: NOON, owner, payer: keyPayer, amountNanoUsd: 100, leaseMs: 900_000, detail };
+  const reservation = { id, at: NOON, owner, payer: keyPayer, amountNanoUsd: 100, leaseMs: 900_000, detail, chain: chainPartition(1) };
   return ledger.run(() => reserveRequest(reservation));
 }
 
 function settle(ledger: NodeLedger, id: string, detail = "{}"): Promise<{ status: string }> {
-  return ledger.run(() => send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail }), {
+  return ledger.run(() => send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail, snapshot: "00" }), {
     untilDurable: true,
   });
 }
@@ -183,7 +187,7 @@ test("a commit that fails halfway is told to its whole group, ends the ledger, a
   const { ledger, database, fatal, alerts } = await openWithAccount();
   const group = [reserve(ledger, "r1"), reserve(ledger, "r2"), reserve(ledger, "r3")];
   // After they ran, before their commit.
-  database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r2'
+  database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON receipt_row WHEN NEW.id = 'r2'
     BEGIN SELECT RAISE(ABORT, 'refused'); END`);
   for (const result of await Promise.allSettled(group)) {
     assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
@@ -194,23 +198,21 @@ test("a commit that fails halfway is told to its whole group, ends the ledger, a
   await assert.rejects(settle(ledger, "r1"), LedgerUnavailable);
   assert.equal(fatal.length, 1, "told once");
   assert.deepEqual(alerts, []);
-  assert.equal(countRows(database, "hold_row"), 0);
+  assert.equal(countRows(database, "receipt_row"), 0);
   assert.deepEqual(await spent(ledger), [0, 0], "what is read is what is on disk");
 });
 
 test("requests that came while a commit was failing are refused with it", async () => {
   const { ledger, database, fatal } = await openWithAccount();
-  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
-  // Its rejection may come before the others are made.
-  const first = assert.rejects(reserve(ledger, "r1"), LedgerUnavailable);
+  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON receipt_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
+  const first = reserve(ledger, "r1");
   // The commit is with the worker.
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
-  const others = [reserve(ledger, "r2"), settle(ledger, "r1")];
+  const others = [first, reserve(ledger, "r2"), settle(ledger, "r1")];
   for (const result of await Promise.allSettled(others)) {
     assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
   }
-  await first;
   assert.equal(fatal.length, 1);
 });
 
@@ -282,28 +284,25 @@ test("a read tells what was so when it was asked, not what has come since", asyn
 
 test("a list has what was done by then, also before it is on disk", async () => {
   const { ledger } = await openWithAccount();
-  const credits = ["1:3", "1:1", "1:2"].map((id) =>
-    ledger.run(() => send(owner, { type: "credit", id, at: NOON, amountNanoUsd: 1, detail: "{}" })),
-  );
-  const ids = async (query: { after?: string; limit: number }): Promise<string[]> =>
-    (await ledger.read(owner, { type: "credits", ...query })).map(({ id }) => id);
-  const all = ["1:1", "1:2", "1:3", keyPayer.digest];
-  assert.deepEqual(await Promise.all([ids({ limit: 9 }), ids({ limit: 2 }), ids({ limit: 2, after: "1:2" })]), [
-    all,
-    all.slice(0, 2),
-    all.slice(2),
-  ]);
-  await Promise.all(credits);
-  assert.deepEqual(await ids({ limit: 9 }), all);
+  const all = ["r1", "r2", "r3"];
+  for (const id of all) await reserve(ledger, id);
+  const settles = all.map((id) => settle(ledger, id));
+  const ids = async (afterNanoUsd: number, limit: number): Promise<string[]> =>
+    (await ledger.read(owner, { type: "uses", afterNanoUsd, limit })).map(({ receipt }) => receipt);
+  assert.deepEqual(await Promise.all([ids(0, 9), ids(0, 2), ids(120, 2)]), [all, ["r1", "r2"], ["r3"]]);
+  await Promise.all(settles);
+  assert.deepEqual(await ids(0, 9), all);
 });
 
 test("deliveries that an earlier process left are made once, at the next start", async () => {
   const file = join(folder, "left.sqlite");
   const first = openLedger({ file });
-  const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
+  const heard = hear(500, { at: NOON, epoch: null });
+  first.database.exec(`INSERT INTO payer_row (partition, id, activated_nano_usd, ahead_nano_usd, debited_nano_usd)
+    VALUES ('chain:1', '${owner.slice("account:".length)}', 500, 0, 0)`);
   first.database
     .prepare("INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', ?, ?, ?)")
-    .run(`1:1>${owner}`, owner, JSON.stringify(credit));
+    .run(`1:1>${owner}`, owner, JSON.stringify(heard));
   first.database.close();
   for (const expected of [1, 0]) {
     const opened = openLedger({ file });
@@ -318,52 +317,41 @@ test("deliveries that an earlier process left are made once, at the next start",
   }
 });
 
-const activation = (id: number, account: string, amountToken: number, totalActivated: number) => ({
-  id,
+const activation = (account: string, amountToken: number) => ({
+  id: 1,
   account,
   amountToken: `${amountToken}`,
-  totalActivated: `${totalActivated}`,
+  totalActivated: `${amountToken}`,
+  accountActivatedNanoUsd: amountToken * 1_000,
   block: 1,
   transaction: "0x",
 });
 
 test("a delivery that fails waits in the outbox, harms no other, and is made once it can be", async () => {
-  const file = join(folder, "too-much.sqlite");
-  const [rich, other] = [`0x${"b".repeat(40)}`, `0x${"c".repeat(40)}`] as const;
-  const balances = ({ ledger }: Opened): Promise<unknown[]> =>
-    Promise.all(
-      [rich, other].map(async (address) => {
-        const view = await ledger.read(accountPartition(address as `0x${string}`), { type: "balance", at: NOON });
-        return view.limitNanoUsd;
-      }),
-    );
+  const file = join(folder, "broken.sqlite");
+  const limitOf = async ({ ledger }: Opened) => (await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd;
+  const heard = JSON.stringify(hear(500, { at: NOON, epoch: null }));
   const first = openLedger({ file });
-  const most = { type: "credit", id: "1:0", at: NOON, amountNanoUsd: MAX_NANO_USD, detail: "{}" } as const;
-  await first.ledger.run(() => send(accountPartition(rich as `0x${string}`), most));
-  const activations = [activation(1, rich, 1, 1), activation(2, other, 5, 6)];
-  const advance = { type: "advance", at: NOON, chainId: 1, block: 1, blockHash: "0x", activations } as const;
-  assert.equal((await first.ledger.run(() => send(chainPartition(1), advance))).status, "advanced");
-  assert.deepEqual(await balances(first), [MAX_NANO_USD, 5_000]);
-  await first.ledger.flush();
-  assert.match(first.alerts.join(), /credit 1:1 of 1000 is more than the balance can take/);
-  // Before it, one that throws.
-  first.database.exec(
-    "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', '0', 'ceiling', '{')",
+  const insert = first.database.prepare(
+    "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', ?, ?, ?)",
   );
+  insert.run("0", "ceiling", "{");
+  insert.run("1", owner, heard);
   await close(first);
 
   const next = openLedger({ file });
   assert.equal(await next.ledger.recover(), 2);
-  assert.match(next.alerts.join(), /the delivery 0 failed, and waits.*more than the balance can take/);
-  assert.equal(auditDatabase(next.database).undelivered, 2);
-  assert.equal(next.ledger.undelivered(), 2);
-  next.database.exec("DELETE FROM outbox_row WHERE id = '0'");
-  next.database.exec(`UPDATE budget_row SET limit_nano_usd = 7 WHERE partition = 'account:${rich}'`);
+  assert.equal(await limitOf(next), 500);
+  await next.ledger.flush();
+  assert.match(next.alerts.join(), /the delivery 0 failed, and waits/);
+  assert.equal(auditDatabase(next.database).undelivered, 1);
+  assert.equal(next.ledger.undelivered(), 1);
+  next.database.prepare("UPDATE outbox_row SET target = ?, command = ?").run(owner, heard);
   await close(next);
 
   const last = openLedger({ file });
   assert.equal(await last.ledger.recover(), 1);
-  assert.deepEqual(await balances(last), [1_007, 5_000]);
+  assert.equal(await limitOf(last), 500);
   await last.ledger.flush();
   assert.equal(auditDatabase(last.database).undelivered, 0);
   assert.equal(last.ledger.undelivered(), 0);
@@ -380,8 +368,8 @@ test("a delivery that failed is made again after a while", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     assert.equal(await ledger.recover(), 1);
-    const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
-    database.prepare("UPDATE outbox_row SET command = ?").run(JSON.stringify(credit));
+    const heard = hear(500, { at: NOON, epoch: null });
+    database.prepare("UPDATE outbox_row SET command = ?").run(JSON.stringify(heard));
     mock.timers.tick(600_000);
   } finally {
     mock.timers.reset();
@@ -393,7 +381,7 @@ test("a delivery that failed is made again after a while", async () => {
   assert.equal(alerts.length, 1, alerts.join());
 });
 
-test("what a process left open is the next one's to end, owners only", async () => {
+test("what a process left open is the next one's to end", async () => {
   const file = join(folder, "open.sqlite");
   const first = openLedger({ file });
   await first.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
@@ -402,12 +390,12 @@ test("what a process left open is the next one's to end, owners only", async () 
   await settle(first.ledger, "r2");
   await close(first);
   const { ledger, database, clock } = openLedger({ file });
-  const left = ledger.unresolvedHolds().map(({ partition, hold }) => `${partition} ${hold.id}`);
+  const left = ledger.holds().map(({ partition, hold }) => `${partition} ${hold.id}`);
   assert.deepEqual(left.sort(), [`${owner} r1`, `${owner} r3`]);
   assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 0, "no clock but the ledger's own ends a lease");
   clock.time = NOON + 1_000_000;
   assert.equal((await ledger.lapsedHolds(NOON + 900_000, 10)).length, 0, "their leases have not lapsed");
-  assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 4, "of owners and followers");
+  assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 2);
   database.close();
 });
 
@@ -422,7 +410,7 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
   await reserve(ledger, "req_1500");
   const later = NOON + 20 * 3_600_000;
   clock.time = later;
-  const young = { id: "req_2000", at: later, owner, payer: keyPayer, amountNanoUsd: 1, leaseMs: 1, detail: "" };
+  const young = { id: "req_2000", at: later, owner, payer: keyPayer, amountNanoUsd: 1, leaseMs: 1, detail: "", chain: chainPartition(1) };
   await ledger.run(() => reserveRequest(young));
   await ledger.run(() => send(owner, { type: "release", id: "req_2000", at: later, lossNanoUsd: 0, detail: "" }));
   const gateway = makeQuietGateway(ledger, clock);
@@ -431,10 +419,10 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
   clock.time = NOON + OUTCOME_RETENTION_MS;
   assert.equal(await forgetAll(gateway, stopped.signal), 0);
   clock.time += 1;
-  // Three hundred requests at their owner and at the ceiling, and the nonce of the key.
-  assert.equal(await forgetAll(gateway, stopped.signal), 601);
+  // The nonce of the key.
+  assert.equal(await forgetAll(gateway, stopped.signal), 1);
   await ledger.flush();
-  assert.deepEqual([count("hold"), count("nonce"), count("receipt"), count("use")], [4, 0, 301, 300]);
+  assert.deepEqual([count("nonce"), count("receipt"), count("use")], [0, 302, 300]);
   assert.equal(await forgetAll(gateway, stopped.signal), 0);
   assert.deepEqual(auditDatabase(database).problems, []);
   assert.deepEqual(await spent(ledger), [300 * 60, 100]);

@@ -3,21 +3,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
-import { isAcknowledged, outboxChange } from "@inference/ledger/delivery";
+import { outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
-import type { HoldRow } from "@inference/ledger/tables";
-import type { NanoUsd } from "@inference/protocol/money";
-import { openCharges } from "./charges.ts";
 import { openCommitter } from "./committer.ts";
 import { isDiskFull, synchronousOf } from "./database.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
  * The ledger on one machine: all partitions are in one SQLite file, with a cache of their rows in memory. A saga runs
- * as a whole, at once. One commit writes the changes of the sagas of a turn of the event loop, and no result is
- * returned before it is durable. A worker writes it, while the next one gathers.
+ * as a whole, at once. One commit writes the changes of the sagas of a turn of the event loop, and no result is returned
+ * before it is durable. A worker writes it, while the next one gathers.
  *
  * After a failed commit memory is ahead of the disk, so the process must end (`onFatal`) and start again from the disk.
  * A full disk is the exception: the cache is dropped, sagas with `untilDurable` are tried again, and others fail.
@@ -27,10 +24,8 @@ export type NodeLedger = LedgerClient & {
   recover(): Promise<number>;
   /** The deliveries on disk that are not acknowledged. */
   undelivered(): number;
-  /** The owners' unresolved holds. At the start no process works on them. */
-  unresolvedHolds(): LapsedHold[];
-  /** What accounts were charged for requests that were admitted on a UTC day. Their receipts must still be kept. */
-  chargedOn(day: string): Promise<NanoUsd>;
+  /** All holds. At the start no process works on them. */
+  holds(): LapsedHold[];
   /** Commits what is pending. Resolves once it is durable, or has failed. */
   flush(): Promise<void>;
   /** As `flush`. Nothing is written after it. The caller closes the database. */
@@ -39,6 +34,8 @@ export type NodeLedger = LedgerClient & {
 
 export type NodeLedgerOptions = {
   now(): number;
+  /** Of this start: the file may be an older copy. */
+  epoch: number;
   onAlert(message: string): void;
   /** The ledger has stopped, and the process must end. */
   onFatal(error: unknown): void;
@@ -66,7 +63,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   /** Applies a command and the deliveries that it causes, in one commit. */
   function execute(partition: Partition, command: Command): Reply {
-    const outcome = apply(partition, rows.partition(partition), command, options.now());
+    const outcome = apply(partition, rows.partition(partition), command, {
+      clockMs: options.now(),
+      epoch: options.epoch,
+    });
     rows.write(partition, outcome.changes);
     schedule();
     for (const alert of outcome.alerts) options.onAlert(`${partition}: ${alert}`);
@@ -78,10 +78,11 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return outcome.reply;
   }
 
-  /** Whether a delivery was acknowledged. A failed one stays in the outbox, and is made again later. */
+  /** Whether a delivery was made. A failed one stays in the outbox, and is made again later. */
   function deliver(partition: Partition, id: string, make: () => Reply): boolean {
     try {
-      return isAcknowledged(make());
+      make();
+      return true;
     } catch (error) {
       options.onAlert(`${partition}: the delivery ${id} failed, and waits in the outbox: ${String(error)}`);
       return false;
@@ -166,9 +167,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   async function commit(): Promise<void> {
-    const group = waiting;
-    waiting = undefined;
+    let group: typeof waiting;
     try {
+      group = waiting;
+      waiting = undefined;
       const count = rows.pendingRows();
       if (count > 0) {
         options.onCommit?.("before", count);
@@ -235,29 +237,26 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     async lapsedHolds(at, limit) {
       await flush();
       // The caller's clock may have jumped. No lease lapses before the ledger's clock says so.
-      return rows.unresolvedHolds(Math.min(at, options.now()), limit);
+      return rows.holds(Math.min(at, options.now()), limit);
+    },
+    async dueBills(at, page) {
+      await flush();
+      return rows.due("bill", at, page);
+    },
+    async dueAllowances(at, page) {
+      await flush();
+      return rows.due("allowance", at, page);
     },
     async overdue(table, before, page) {
       await flush();
       return rows.overdue(table, before, page);
     },
-    async chargedOn(day) {
-      await flush();
-      const charged = openCharges(database, Date.parse(day));
-      // A page takes some milliseconds, for which requests wait.
-      while (charged.next()) await new Promise((resolve) => setImmediate(resolve));
-      return charged.sumNanoUsd();
-    },
     undelivered: () => undelivered().length,
-    unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
+    holds: () => rows.holds(Number.MAX_SAFE_INTEGER, 1_000_000),
     async recover() {
       const count = await redeliver();
       await flush();
       return count;
     },
   };
-}
-
-function isOwned({ partition, hold }: { partition: Partition; hold: HoldRow }): boolean {
-  return hold.owner === partition;
 }

@@ -137,7 +137,7 @@ describe("an answer whose end the ledger does not have", () => {
         ["ledger_unavailable"],
       );
       const { receipt } = await settledOne(stack, account.address);
-      assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0]);
+      assert.deepEqual([receipt.state, receipt.chargeNanoUsd], ["released", 0]);
     });
   }
 
@@ -163,8 +163,8 @@ describe("an answer whose end the ledger does not have", () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       checkpoint();
     });
-    const { receipt, hold } = await settledOne(stack, account.address);
-    const prompt = hold.amountNanoUsd - chat.max_tokens * SMALL.completionNanoUsd;
+    const { receipt } = await settledOne(stack, account.address);
+    const prompt = receipt.heldNanoUsd - chat.max_tokens * SMALL.completionNanoUsd;
     assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
   });
 
@@ -218,8 +218,8 @@ describe("what the provider does", () => {
     assert.ok(stream.tokens() < most + 1_000, `${stream.tokens()} tokens were passed on`);
     const error = chunksIn(stream.text()).at(-1)?.error;
     assert.match(String(error?.message), /longer than requested/);
-    const { receipt, hold } = await settledOne(stack, account.address);
-    assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
+    const { receipt } = await settledOne(stack, account.address);
+    assert.equal(receipt.chargeNanoUsd, receipt.heldNanoUsd);
   });
 
   test("an id of the provider's is cut to 200 characters in a stream too", async () => {
@@ -231,9 +231,9 @@ describe("what the provider does", () => {
     }
     provider.say(streamOf(long));
     assert.ok(await (await openChatStream(stack, account, chat)).readAll());
-    const { hold, detail } = await settledOne(stack, account.address);
+    const { receipt, detail } = await settledOne(stack, account.address);
     assert.equal(detail.upstreamId, "x".repeat(200));
-    assert.equal(hold.upstreamId, "x".repeat(200));
+    assert.equal(receipt.upstreamId, "x".repeat(200));
   });
 
   const nameless = { id: undefined };
@@ -268,7 +268,7 @@ describe("what the provider does", () => {
           assert.ok(await stream.readUntil(() => stream.text() === text), `${what}: ${stream.text()}`);
           if (index < parts.length - 1) heard[index]?.resolve();
         }
-        const [hold] = await stack.rows("hold", accountPartition(account.address));
+        const [hold] = await stack.rows("receipt", accountPartition(account.address));
         assert.deepEqual([hold?.state, hold?.upstreamId], ["open", id]);
         assert.equal(writes, what === "names the answer amid its content" ? 2 : 1);
         heard.at(-1)?.resolve();
@@ -302,7 +302,7 @@ describe("what the provider does", () => {
     });
     assert.ok(writes > 1, "one failed");
     const { receipt } = await settledOne(stack, account.address);
-    assert.equal(receipt.outcome, "settled");
+    assert.equal(receipt.state, "settled");
     assert.ok(receipt.chargeNanoUsd > 0);
   });
 
@@ -345,7 +345,7 @@ describe("a client that has gone", () => {
       const call = stack.call("/v1/chat/completions", { key: account.key, body: chat, signal: abort.signal });
       await assert.rejects(call, { name: "AbortError" });
       const { receipt } = await settledOne(stack, account.address);
-      assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd, sends], ["released", 0, 1]);
+      assert.deepEqual([receipt.state, receipt.chargeNanoUsd, sends], ["released", 0, 1]);
     } finally {
       upstream.send = send;
     }

@@ -6,7 +6,6 @@ import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { startError } from "./database.ts";
 import { logWhatIsPrinted, tell } from "./log.ts";
-import { rebuildLedger } from "./rebuild.ts";
 import { nodeSettings } from "./settings.ts";
 import { withSettlerKey } from "./settler-key.ts";
 import { startNodeGateway } from "./start.ts";
@@ -15,7 +14,7 @@ import { startWatchdog } from "./watchdog.ts";
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
  * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
- * copies the ledger, and with `rebuild` it brings the balances to the chain's, and ends.
+ * copies the ledger, and ends.
  */
 // Its files are for its own user: they have every account's receipts.
 process.umask(0o077);
@@ -25,10 +24,6 @@ try {
   const { check, command, file } = readArguments();
   if (command === "backup") {
     tell("backed_up", backUpLedger(settings.DATABASE_FILE, file));
-    process.exit(0);
-  }
-  if (command === "rebuild") {
-    tell("rebuilt", await rebuildLedger(settings));
     process.exit(0);
   }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
@@ -57,7 +52,7 @@ try {
   exitWith(startError(error));
 }
 
-type Arguments = { check: boolean; command?: "rebuild" | "backup"; file: string };
+type Arguments = { check: boolean; command?: "backup"; file: string };
 
 function readArguments(): Arguments {
   const options = { check: { type: "boolean", default: false } } as const;
@@ -65,9 +60,8 @@ function readArguments(): Arguments {
   const { check } = values;
   const [command, file = "", ...others] = positionals;
   if (command === undefined) return { check, file };
-  if (command === "rebuild" && file === "") return { check, command, file };
   if (command === "backup" && file !== "" && others.length === 0) return { check, command, file };
-  throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`rebuild\` and \`backup <file>\`.`);
+  throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`backup <file>\`.`);
 }
 
 function readPrices(file: string): string {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
-import type { Change, CounterRow, HoldRow, KeyRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
+import type { Change, CounterRow, KeyRow, OutboxRow, ReceiptRow, Tables } from "@inference/ledger/tables";
 import { prepareCommit } from "./commit.ts";
 import { openDatabase } from "./database.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
@@ -40,7 +40,6 @@ const counter = (id: string, settledNanoUsd: number): CounterRow => ({
   id,
   settledNanoUsd,
   heldNanoUsd: 0,
-  openHolds: 0,
 });
 const put = (row: CounterRow): Change => ({ table: "counter", id: row.id, row });
 const outbox = (id: string, row: OutboxRow | null = { id, target: "ceiling", command: "{}" }): Change => ({
@@ -48,37 +47,26 @@ const outbox = (id: string, row: OutboxRow | null = { id, target: "ceiling", com
   id,
   row,
 });
-const hold = (id: string, change: Partial<HoldRow> = {}): HoldRow => ({
+const hold = (id: string, change: Partial<ReceiptRow> = {}): ReceiptRow => ({
   id,
   state: "open",
-  owner: "account:a",
-  amountNanoUsd: 1,
-  chargeNanoUsd: 0,
-  counters: "",
-  followers: "",
   admittedAt: 0,
   leaseUntil: 10,
+  resolvedAt: null,
+  heldNanoUsd: 1,
+  chargeNanoUsd: 0,
+  lossNanoUsd: 0,
   deliveredNanoUsd: 0,
   upstreamId: null,
   keyId: null,
-  fingerprint: "",
-  detail: "",
   server: null,
   offer: null,
-  ceiling: null,
+  endsAtNanoUsd: null,
+  fingerprint: "",
+  detail: "",
   ...change,
 });
-const receipt: ReceiptRow = {
-  id: "r1",
-  admittedAt: 0,
-  resolvedAt: 1,
-  outcome: "settled",
-  chargeNanoUsd: 5,
-  heldNanoUsd: 5,
-  lossNanoUsd: 0,
-  keyId: null,
-  detail: "{}",
-};
+const receipt = hold("r1", { state: "settled", resolvedAt: 1, chargeNanoUsd: 5, heldNanoUsd: 5, detail: "{}" });
 const key = (id: string, revokedAt: number | null): Change => {
   const row: KeyRow = {
     id,
@@ -227,16 +215,13 @@ test("what is written once is in memory until its commit; what is needed again s
   const rows = cache.partition("account:a");
   cache.write("account:a", [
     { table: "receipt", id: "r1", row: receipt },
-    { table: "hold", id: "ended", row: hold("ended", { state: "settled" }) },
-    { table: "hold", id: "open", row: hold("open") },
+    { table: "receipt", id: "open", row: hold("open") },
   ]);
   assert.equal(rows.get("receipt", "r1")?.chargeNanoUsd, 5);
   commit();
   database.exec("UPDATE receipt_row SET charge_nano_usd = 4");
-  database.exec("UPDATE hold_row SET charge_nano_usd = 4");
   assert.equal(rows.get("receipt", "r1")?.chargeNanoUsd, 4, "read from the disk");
-  assert.equal(rows.get("hold", "ended")?.chargeNanoUsd, 4, "read from the disk");
-  assert.equal(rows.get("hold", "open")?.chargeNanoUsd, 0, "kept in memory");
+  assert.equal(rows.get("receipt", "open")?.chargeNanoUsd, 0, "kept in memory");
 });
 
 test("when memory is full, what is pending stays, and what is not is read from the disk when it is asked for", () => {
@@ -256,7 +241,7 @@ test("when memory is full, what is pending stays, and what is not is read from t
   assert.equal(cache.partition("account:pending").get("counter", "c")?.settledNanoUsd, 8, "from the disk");
 });
 
-test("unresolved holds come oldest lease first, ended ones not at all", () => {
+test("holds come oldest lease first, ended ones not at all", () => {
   const { cache, commit } = open();
   for (const [id, leaseUntil, state] of [
     ["a", 30, "open"],
@@ -264,12 +249,11 @@ test("unresolved holds come oldest lease first, ended ones not at all", () => {
     ["c", 20, "open"],
     ["d", 5, "settled"],
     ["e", 5, "released"],
-    ["f", 5, "refused"],
   ] as const) {
-    cache.write("account:a", [{ table: "hold", id, row: hold(id, { leaseUntil, state }) }]);
+    cache.write("account:a", [{ table: "receipt", id, row: hold(id, { leaseUntil, state }) }]);
   }
   commit();
-  const ids = (before: number, limit: number) => cache.unresolvedHolds(before, limit).map(({ hold: { id } }) => id);
+  const ids = (before: number, limit: number) => cache.holds(before, limit).map(({ hold: { id } }) => id);
   assert.deepEqual(ids(31, 10), ["b", "c", "a"]);
   assert.deepEqual(ids(30, 10), ["b", "c"], "a lease lapses after its last millisecond");
   assert.deepEqual(ids(31, 1), ["b"]);
@@ -277,7 +261,7 @@ test("unresolved holds come oldest lease first, ended ones not at all", () => {
 
 test("the newest rows come first, those on their way to the disk among them, those that are gone not", () => {
   const { cache, commit } = open();
-  const put = (n: number, row: NonceRow | null) => cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
+  const put = (n: number, row: Tables["nonce"] | null) => cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
   for (let n = 0; n < 6; n++) put(n, { id: `n${n}`, expiresAt: n, digest: null });
   commit();
   put(6, { id: "n6", expiresAt: 6, digest: null });
@@ -312,17 +296,17 @@ test("the keys that live are listed as they are now, on disk or on their way the
   assert.equal(cache.partition("account:a").get("key", "k2")?.revokedAt, 5);
 });
 
-test("a walk through what is overdue finds each row once, page by page, and stops at the first young hold", () => {
+test("a walk through what is overdue finds each row once, page by page, and stops at the first young receipt", () => {
   const { cache, commit } = open();
   for (let n = 0; n < 10; n++) {
     const id = `req_${n}`;
-    cache.write(`account:${n % 3}`, [{ table: "hold", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) }]);
+    cache.write(`account:${n % 3}`, [{ table: "receipt", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) }]);
     cache.write(`account:${n % 3}`, [
       { table: "nonce", id: `n${n}`, row: { id: `n${n}`, expiresAt: 100 - n * 10, digest: null } },
     ]);
   }
   commit();
-  const walk = (table: "hold" | "nonce", before: number): { ids: string[]; pages: number } => {
+  const walk = (table: "receipt" | "nonce", before: number): { ids: string[]; pages: number } => {
     const ids: string[] = [];
     let pages = 0;
     let after: { partition: string; id: string } | null = null;
@@ -334,7 +318,7 @@ test("a walk through what is overdue finds each row once, page by page, and stop
     } while (after !== null);
     return { ids: ids.sort(), pages };
   };
-  assert.deepEqual(walk("hold", 50), { ids: ["req_0", "req_1", "req_2", "req_3", "req_4"], pages: 3 });
-  assert.deepEqual(walk("hold", 0), { ids: [], pages: 1 });
+  assert.deepEqual(walk("receipt", 50), { ids: ["req_0", "req_1", "req_2", "req_3", "req_4"], pages: 3 });
+  assert.deepEqual(walk("receipt", 0), { ids: [], pages: 1 });
   assert.deepEqual(walk("nonce", 41).ids, ["n6", "n7", "n8", "n9"]);
 });

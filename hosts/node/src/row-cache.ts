@@ -1,19 +1,35 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import type { AccountPage, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { staysInMemory } from "@inference/ledger/lasting";
 import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
-import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows, TableName, Tables } from "@inference/ledger/tables";
-import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
+import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import {
+  type Change,
+  isHold,
+  type OutboxRow,
+  type ReadRows,
+  type ReceiptRow,
+  type TableName,
+  type Tables,
+} from "@inference/ledger/tables";
+import {
+  DUE_ALLOWANCES,
+  DUE_BILLS,
+  forgettableTables,
+  LAPSED_HOLDS,
+  overdueWalks,
+  toLapsedHold,
+  toPartition,
+} from "@inference/ledger/walks";
 import { type Cell, Cells } from "./cells.ts";
 import type { Changes } from "./commit.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
- * until the next commit takes it, and in its table when that commit is durable. Rows that are written once (receipts,
- * uses, resolved holds) and revoked keys then leave the cache.
+ * until the next commit takes it, and in its table when that commit is durable. Rows that are written once (ended
+ * receipts, uses) and revoked keys then leave the cache.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
@@ -25,7 +41,8 @@ export type RowCache = {
   committed(): void;
   /** Drops all rows. What is not in the tables is lost. */
   discard(): void;
-  unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
+  holds(leaseBefore: number, limit: number): LapsedHold[];
+  due(table: "bill" | "allowance", at: number, page: AccountPage): Partition[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
@@ -38,13 +55,14 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareReads(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeys = database.prepare(LIVE_KEYS);
-  const unresolved = database.prepare(UNRESOLVED_HOLDS);
+  const holds = database.prepare(HOLDS);
+  const due = { bill: database.prepare(DUE_BILLS), allowance: database.prepare(DUE_ALLOWANCES) };
   const layers: LayeredRows<Cells> = {
     get,
     changed: (cells, table) => cells.changed(table, durable),
     select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
     liveKeys: ({ name }) => liveKeys.all(name),
-    unresolvedHolds: ({ name }) => unresolved.all(name),
+    holds: holdsOf,
   };
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
   const overdue = Object.fromEntries(
@@ -83,7 +101,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     if (last !== undefined && id > last) return undefined;
     const stored = statements[table].select.get(cells.name, id);
     if (stored === undefined) {
-      // The only row of its table, such as `gathering`, is asked for again and again.
+      // The only row of its table, such as `cursor`, is asked for again and again.
       if (id === table) keepGone(cells.add(table, id, null));
       return undefined;
     }
@@ -91,6 +109,18 @@ export function openRowCache(database: DatabaseSync): RowCache {
     // With the row's own id: the one that was asked for may be a part of a longer text.
     if (staysInMemory(table, row)) cells.add(table, row.id, row);
     return row as Tables[T];
+  }
+
+  /** A reserve reads them, so they are read from the table once. */
+  function holdsOf(cells: Cells): ReceiptRow[] {
+    if (!cells.hasHolds) {
+      for (const row of holds.all(cells.name).map(tableSql.receipt.toRow)) {
+        if (cells.find("receipt", row.id) === undefined) cells.add("receipt", row.id, row);
+      }
+      cells.hasHolds = true;
+    }
+    const rows = cells.all("receipt").map(({ row }) => row as ReceiptRow | null);
+    return rows.filter((row) => row !== null && isHold(row)) as ReceiptRow[];
   }
 
   function write(name: Partition, changes: readonly Change[]): void {
@@ -153,7 +183,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
     take,
     committed,
     discard,
-    unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
+    holds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
+    due: (table, at, { after, limit }) => due[table].all(at, after ?? "", limit).map(toPartition),
     overdue(table, before, page) {
       const walk = overdueWalks[table];
       return walk.toPage(overdue[table].all(...walk.bind(page)), before, page.limit);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
-import { agentPartition, identityPartition } from "@inference/ledger/partition";
+import { accountPartition, agentPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
@@ -136,22 +136,19 @@ describe("a personal session", () => {
     assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
     const receipts = await stack.rows("receipt", identityPartition(wallet.address));
     assert.deepEqual(
-      receipts.map(({ outcome, chargeNanoUsd, keyId }) => [outcome, chargeNanoUsd, keyId]),
+      receipts.map(({ state, chargeNanoUsd, keyId }) => [state, chargeNanoUsd, keyId]),
       [
         ["settled", CHARGE, null],
         ["settled", CHARGE, null],
       ],
     );
-    // Neither the balance of the wallet's account, nor the ceiling, nor the journal knows of it.
-    const ids = new Set(receipts.map(({ id }) => id));
+    // Neither the wallet's account nor the ceiling knows of it.
+    const atCeiling = await stack.rows("allowance", ceilingPartition);
     assert.deepEqual(
-      (await stack.rows("hold", "ceiling")).filter(({ id }) => ids.has(id)),
+      atCeiling.filter(({ id }) => id.endsWith(wallet.address.toLowerCase())),
       [],
     );
-    assert.deepEqual(
-      (await stack.rows("use", `journal:${utcDay(now)}`)).filter(({ id }) => ids.has(id)),
-      [],
-    );
+    assert.deepEqual(await stack.rows("use", accountPartition(wallet.address)), []);
     assert.deepEqual((await stack.balance(wallet.address)).settledNanoUsd, 0);
   });
 

@@ -1,62 +1,76 @@
-import type { PollResult } from "@inference/chain/activation-watcher";
-import type { BooksCheck } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
-import { DAY_MS } from "@inference/protocol/window";
+import type { PostingTerms } from "@inference/ledger/commands";
+import type { Keccak } from "@inference/protocol/merkle-tree";
 import { createReconciler } from "@inference/settler/reconcile";
 import { createSettler, type Settler } from "@inference/settler/settler";
-import type { NodeLedger } from "./ledger.ts";
+import { statementTrees } from "@inference/settler/statement-tree";
+import { createStatements } from "@inference/settler/statements";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
 
+type Parts = { ledger: LedgerClient; client: ChainClient };
+
 /** The settler that the settings ask for; undefined without a key. */
-export function openSettler(
-  settings: NodeSettings,
-  { ledger, client }: { ledger: LedgerClient; client: ChainClient },
-): Settler | undefined {
+export function openSettler(settings: NodeSettings, { ledger, client }: Parts): Settler | undefined {
   if (settings.SETTLER_PRIVATE_KEY === undefined) return undefined;
   return createSettler({
     ...{ client, ledger, now: Date.now },
     chainId: settings.PRIMARY_CHAIN_ID,
     settlement: settings.SETTLEMENT_ADDRESS,
     privateKey: settings.SETTLER_PRIVATE_KEY,
-    confirmations: settings.CONFIRMATIONS,
-    startBlock: settings.SETTLEMENT_START_BLOCK,
     onAlert: (message) => log("alert", "settler", { message }),
-    limits: { intervalMs: settings.SETTLER_INTERVAL_MS },
+    limits: { window: settings.SETTLER_WINDOW },
+  });
+}
+
+/** Posts statements until the settler halts. The result stops it, and resolves when the poll that was running is over. */
+export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
+  return keepPolling({
+    watcher: {
+      async poll() {
+        const { state, reason = "" } = await settler.poll();
+        return state === "halted" ? { outcome: state, reason } : { outcome: "idle" };
+      },
+    },
+    timers,
+    intervalMs,
   });
 }
 
 /**
- * Polls, once the books are known to be current, until the settler halts. The result stops it, and resolves when the
- * poll that was running is over.
+ * Makes the statements of accounts whose uses are due, with or without a settler. The result stops it, and resolves when
+ * the poll that was running is over.
  */
-export function keepSettling(settler: Settler, books: BooksCheck, intervalMs: number): () => Promise<void> {
-  async function poll(): Promise<PollResult> {
-    if ((await books.look()).state !== "current") return { outcome: "idle" };
-    const { state, reason = "" } = await settler.poll();
-    return state === "halted" ? { outcome: state, reason } : { outcome: "idle" };
-  }
-  return keepPolling({ watcher: { poll }, timers, intervalMs });
+export function keepStatements(
+  settings: NodeSettings,
+  { ledger, terms, keccak }: { ledger: LedgerClient; terms: PostingTerms; keccak: Keccak },
+): () => Promise<void> {
+  const settlement = { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS };
+  const statements = createStatements({
+    ...{ ledger, terms, chainId: settlement.chainId, now: Date.now },
+    makeTree: statementTrees(settlement, keccak),
+    onAlert: (message) => log("alert", "statements", { message }),
+  });
+  return keepPolling({ watcher: idleAfter(() => statements.poll()), timers, intervalMs: settings.CHAIN_POLL_MS });
 }
 
 /** Reconciles the days that are over. The result stops it, and resolves when the poll that was running is over. */
 export function keepReconciling(
   settings: NodeSettings,
-  { ledger, books, now }: { ledger: NodeLedger; books: BooksCheck; now(): number },
+  { ledger, client, now }: Parts & { now(): number },
 ): () => Promise<void> {
   const reconciler = createReconciler({
-    ...{ ledger, now, chainId: settings.PRIMARY_CHAIN_ID, accountsOn: ledger.chargedOn },
-    receiptsKeptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
+    ...{ client, ledger, now, chainId: settings.PRIMARY_CHAIN_ID, settlement: settings.SETTLEMENT_ADDRESS },
     onAlert: (message) => log("alert", "reconciliation", { message }),
   });
-  async function poll(): Promise<PollResult> {
-    if (books.standing().state === "current") await reconciler.poll();
-    return { outcome: "idle" };
-  }
-  return keepPolling({ watcher: { poll }, timers, intervalMs: RECONCILE_MS });
+  return keepPolling({ watcher: idleAfter(() => reconciler.poll()), timers, intervalMs: RECONCILE_MS });
+}
+
+function idleAfter(poll: () => Promise<void>) {
+  return { poll: async () => poll().then(() => ({ outcome: "idle" as const })) };
 }
 
 const RECONCILE_MS = 600_000;

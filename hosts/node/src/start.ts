@@ -1,4 +1,3 @@
-import { WHAT_TO_DO } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
 import { makeApp } from "@inference/gateway/app";
@@ -7,8 +6,11 @@ import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { type JobTimes, startJobs } from "@inference/gateway/jobs/jobs";
 import { configOf } from "@inference/gateway/settings";
+import { chainPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { makeBackground } from "./background.ts";
-import { chainClientOf, openChain, whenCurrent } from "./chain.ts";
+import { chainClientOf, openChain } from "./chain.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { readDashboard } from "./dashboard.ts";
 import { fileOf, openDatabase } from "./database.ts";
@@ -20,7 +22,7 @@ import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
-import { keepReconciling, keepSettling, openSettler } from "./settle.ts";
+import { keepReconciling, keepSettling, keepStatements, openSettler } from "./settle.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -60,6 +62,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const keyValue = openKeyValue(`${settings.DATABASE_FILE}-kv`, clock.now);
   const ledger = openNodeLedger(database, {
     now: steadyNow,
+    epoch: clock.now(),
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal(error) {
       log("alert", "ledger_stopped", { error: String(error) });
@@ -68,10 +71,11 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const chain = await openChain(settings, ledger);
-  await chain.books.look();
-  const { watcher, books } = chain;
-  const settler = openSettler(settings, { ledger, client: chain.client });
+  const keccak = await makeKeccak();
+  const { client, watcher } = await openChain(settings, ledger, keccak);
+  // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
+  await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
+  const settler = openSettler(settings, { ledger, client });
   const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
@@ -82,7 +86,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ledger,
     keyValue,
     chain: createChainReader({
-      client: chain.client,
+      client,
       settlement: settings.SETTLEMENT_ADDRESS,
       contracts: settings,
       timers,
@@ -92,10 +96,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(settler === undefined ? {} : { settler: settler.status }),
     ...(dashboard === undefined ? {} : { dashboard }),
     gzip,
-    behind() {
-      const standing = books.standing();
-      return standing.state === "behind" ? `${standing.reason}. ${WHAT_TO_DO}` : null;
-    },
     upstream,
     log,
     background: background.add,
@@ -103,14 +103,11 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   };
   const gateway = makeGateway(config, environment);
   await ledger.recover();
-  const stopJobs = await startJobs(gateway, ledger.unresolvedHolds(), options.jobs);
-  const stopPolling = keepPolling({
-    watcher: whenCurrent(books, watcher),
-    timers,
-    intervalMs: settings.CHAIN_POLL_MS,
-  });
-  const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
-  const stopReconciling = keepReconciling(settings, { ledger, books, now: steadyNow });
+  const stopJobs = await startJobs(gateway, ledger.holds(), options.jobs);
+  const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
+  const stopStatements = keepStatements(settings, { ledger, terms: config.posting, keccak });
+  const stopSettling = settler === undefined ? undefined : keepSettling(settler, settings.CHAIN_POLL_MS);
+  const stopReconciling = keepReconciling(settings, { ledger, client, now: steadyNow });
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
   const server = await listen(makeApp(gateway), settings);
   return {
@@ -121,6 +118,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       // Jobs make commits, so they end before the ledger.
       await stopJobs();
       await stopPolling();
+      await stopStatements();
       await stopSettling?.();
       await stopReconciling();
       await stopFollowing?.();

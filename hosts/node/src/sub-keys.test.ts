@@ -270,7 +270,7 @@ test("where the provider makes no more keys, the request is refused, and nothing
   for (let left = 20; left > 0; left--) keys().create(terms);
   const refused = await ask(identity.key);
   assert.deepEqual([refused.status, refused.text.includes("upstream_unavailable")], [503, true]);
-  assert.deepEqual(await stack.rows("hold", identityPartition(identity.address)), []);
+  assert.deepEqual(await stack.rows("receipt", identityPartition(identity.address)), []);
   assert.ok(stack.logged.some(({ level, event }) => level === "alert" && event === "sub_key"));
 });
 

@@ -4,17 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { activate, CHAIN_ID } from "@inference/gateway/test/fund";
+import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import { createKey } from "@inference/ledger/testing/example";
 import { openDatabase } from "./database.ts";
 import { openNodeLedger } from "./ledger.ts";
 
 /** The file and the WAL of a ledger whose process ended, and the WAL's length when each settle was answered. */
 const folder = mkdtempSync(join(tmpdir(), "torn-"));
 const file = join(folder, "gateway.sqlite");
-const owner = accountPartition(`0x${"a".repeat(40)}`);
+const address = `0x${"a".repeat(40)}` as const;
+const owner = accountPartition(address);
+const chain = chainPartition(CHAIN_ID);
 const NOON = Date.UTC(2026, 0, 15, 12);
 const PAIRS = 4;
 const answered: number[] = [];
@@ -22,19 +25,19 @@ const answered: number[] = [];
 before(async () => {
   const database = openDatabase(file);
   const fail = (error: unknown) => assert.fail(String(error));
-  const ledger = openNodeLedger(database, { now: () => NOON, onAlert: fail, onFatal: fail });
+  const ledger = openNodeLedger(database, { now: () => NOON, epoch: 1, onAlert: fail, onFatal: fail });
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
-  await ledger.run(() => send(owner, { ...credit("credit", 1_000_000_000), at: NOON }));
+  await activate((partition, command) => ledger.run(() => send(partition, command)), address, 1_000_000_000);
   await ledger.run(() => send(owner, createKey("key", { at: NOON, digest: "digest", nonceExpiresAt: NOON })));
   // Until then the WAL is empty: each state below is its file and a part of the WAL.
   database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   for (let n = 0; n < PAIRS; n++) {
     const id = `r${String(n).padStart(2, "0")}`;
     const payer = { kind: "key", digest: "digest" } as const;
-    const reservation = { id, at: NOON, owner, payer, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}" };
+    const reservation = { id, at: NOON, owner, payer, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}", chain };
     assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
     await ledger.run(() =>
-      send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}" }),
+      send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}", snapshot: "00" }),
     );
     answered.push(statSync(`${file}-wal`).size);
   }

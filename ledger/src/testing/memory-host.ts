@@ -1,15 +1,22 @@
 import { isNanoUsd } from "@inference/protocol/money";
-import { apply } from "../apply.ts";
-import type { ForgettableTable, LapsedHold, LedgerClient } from "../client.ts";
-import type { Command, Reply, ReplyOf } from "../commands.ts";
-import { outboxChange } from "../delivery.ts";
-import { isUnresolved } from "../hold-row.ts";
-import { keyEnd } from "../key.ts";
-import type { Partition } from "../partition.ts";
-import { answer } from "../reads.ts";
-import type { Saga } from "../saga.ts";
-import { columnsOf, tableNames } from "../schema.ts";
-import type { Change, OutboxRow, ReadRows, Row, TableName, Tables } from "../tables.ts";
+import { apply } from "../messages/apply.ts";
+import type { AccountPage, ForgettableTable, LapsedHold, LedgerClient } from "../messages/client.ts";
+import type { Command, Reply, ReplyOf } from "../messages/commands.ts";
+import { outboxChange } from "../messages/delivery.ts";
+import type { Partition } from "../messages/partition.ts";
+import { answer } from "../messages/reads.ts";
+import type { Saga } from "../messages/saga.ts";
+import { columnsOf, tableNames } from "../rows/schema.ts";
+import {
+  type Change,
+  isHold,
+  type OutboxRow,
+  type ReadRows,
+  type Row,
+  type TableName,
+  type Tables,
+} from "../rows/tables.ts";
+import { keyEnd } from "../rules/key.ts";
 
 /**
  * The ledger in memory, with every partition a unit of its own: each command is one commit, each delivery another, and
@@ -26,11 +33,17 @@ export type MemoryHost = LedgerClient & {
   deliver(delivery: Delivery, options?: { acknowledge: boolean }): Reply;
   /** Delivers until nothing is left, what the deliveries cause too. */
   deliverAll(): void;
+  /** Every row, as text, by its partition, table and id. */
+  stored(): [name: string, text: string][];
+  /** A copy of all rows of a partition, and such a copy put back. */
+  copy(partition: Partition): PartitionCopy;
+  putBack(partition: Partition, copy: PartitionCopy): void;
   rows(partition: Partition): ReadRows;
   all<T extends TableName>(table: T): { partition: Partition; row: Tables[T] }[];
   readonly alerts: string[];
 };
 
+export type PartitionCopy = Readonly<Record<TableName, ReadonlyMap<string, string>>>;
 export type RunningSaga<T> = {
   /** False once the saga is over. */
   step(): boolean;
@@ -39,6 +52,8 @@ export type RunningSaga<T> = {
 export type Delivery = { partition: Partition; row: OutboxRow };
 export type MemoryHostOptions = {
   now(): number;
+  /** 1 without it. */
+  epoch?(partition: Partition): number;
   /** May throw, to crash instead of committing. */
   beforeCommit?(partition: Partition, command: Command): void;
 };
@@ -85,11 +100,11 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
           .sort(([one], [other]) => (one < other ? -1 : 1))
           .flatMap(([id, text]) => decode("key", id, text) ?? [])
           .filter((key) => key.revokedAt === null),
-      unresolvedHolds: () =>
-        [...tables.hold]
+      holds: () =>
+        [...tables.receipt]
           .sort(([one], [other]) => (one < other ? -1 : 1))
-          .flatMap(([id, text]) => decode("hold", id, text) ?? [])
-          .filter(isUnresolved),
+          .flatMap(([id, text]) => decode("receipt", id, text) ?? [])
+          .filter(isHold),
     };
   }
 
@@ -105,12 +120,19 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     }
   }
 
+  function due(table: "bill" | "allowance", at: number, { after, limit }: AccountPage): Partition[] {
+    const found = host.all(table).filter(({ row }) => row.dueAt !== null && row.dueAt <= at);
+    const partitions = [...new Set(found.map(({ partition }) => partition))].sort();
+    return partitions.filter((partition) => after === null || partition > after).slice(0, limit);
+  }
+
   const host: MemoryHost = {
     writable: true,
     alerts,
     rows,
     apply(partition, command) {
-      const outcome = apply(partition, rows(partition), command, options.now());
+      const state = { clockMs: options.now(), epoch: options.epoch?.(partition) ?? 1 };
+      const outcome = apply(partition, rows(partition), command, state);
       options.beforeCommit?.(partition, command);
       write(partition, [...outcome.changes, ...outcome.deliveries.map(outboxChange)]);
       alerts.push(...outcome.alerts.map((alert) => `${partition}: ${alert}`));
@@ -148,6 +170,19 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
         for (const delivery of left) host.deliver(delivery);
       }
     },
+    stored: () =>
+      [...stored].flatMap(([partition, tables]) =>
+        tableNames.flatMap((table) =>
+          [...tables[table]].map(([id, text]): [string, string] => [`${partition} ${table} ${id}`, text]),
+        ),
+      ),
+    copy: (partition) =>
+      Object.fromEntries(
+        tableNames.map((table) => [table, new Map(tablesOf(partition)[table])]),
+      ) as unknown as PartitionCopy,
+    putBack(partition, copy) {
+      for (const table of tableNames) tablesOf(partition)[table] = new Map(copy[table]);
+    },
     async run<T>(saga: () => Saga<T>): Promise<T> {
       const running = host.begin(saga());
       while (running.step()) host.deliverAll();
@@ -157,12 +192,14 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     read: async (partition, query) => answer(rows(partition), query),
     async lapsedHolds(at, limit): Promise<LapsedHold[]> {
       return host
-        .all("hold")
-        .filter(({ row }) => (row.state === "open" || row.state === "orphaned") && row.leaseUntil < at)
+        .all("receipt")
+        .filter(({ row }) => isHold(row) && row.leaseUntil < at)
         .map(({ partition, row }) => ({ partition, hold: row }))
         .sort((one, other) => one.hold.leaseUntil - other.hold.leaseUntil)
         .slice(0, limit);
     },
+    dueBills: async (at, page) => due("bill", at, page),
+    dueAllowances: async (at, page) => due("allowance", at, page),
     async overdue(table, before) {
       const found = host.all(table).filter(({ row }) => (overAt(row) ?? before) < before);
       return { rows: found.map(({ partition, row }) => ({ partition, id: row.id })), next: null };
@@ -173,6 +210,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
 
 function overAt(row: Tables[ForgettableTable]): number | null {
   if ("admittedAt" in row) return row.admittedAt;
+  if ("paidAt" in row) return row.paidAt;
   return "unpaidUntil" in row ? keyEnd(row) : row.expiresAt;
 }
 

@@ -1,275 +1,179 @@
-import type { Claim, Command, Commands, OfferName, Refusal } from "../commands.ts";
-import { isCeiling, isCeilingShard, type Partition } from "../partition.ts";
-import { makeBatchModel } from "./batch-model.ts";
-import { makeBlockModel } from "./block-model.ts";
-import { makeOfferModel } from "./offer-model.ts";
+import type { Window } from "@inference/protocol/window";
+import type { Claim, Command, Commands, OfferName, Refusal } from "../messages/commands.ts";
+import type { Partition } from "../messages/partition.ts";
+import { makeLimitModel } from "./limit-model.ts";
 
 /**
  * What the ledger should answer, written from its rules and not from its code: plain lists, every sum added up anew. It
- * knows nothing of rows, counters or outboxes.
+ * knows nothing of rows, counters or outboxes. What an account is allowed of shared limits is not here: the invariants
+ * say what has to hold of it.
  */
 export type ModelHold = {
-  partition: Partition;
   id: string;
   content: string;
-  /** In the ceiling the owner, in an agent's identity `SALE` of a hold under its offer. */
   keyId: string | null;
-  followers: readonly string[];
   server: OfferName | null;
   at: number;
   leaseUntil: number;
   amount: number;
-  state: "open" | "orphaned" | "settled" | "released" | "refused";
+  state: "open" | "orphaned" | "settled" | "released";
   charge: number;
-  refusal?: Refusal;
-  /** In an owner of blocks: it is covered by the block of its day; it asks for one. In a ceiling: it is one. */
-  isCovered?: boolean;
-  asks?: boolean;
-  isBlock?: boolean;
+  /** False of a request that was never forwarded. */
+  isShown: boolean;
 };
 type Key = CommandOf<"createKey"> & {
-  account: Partition;
   disabled: boolean;
   revokedAt: number | null;
   /** For its account's first credit; null if there was one. */
   waitsUntil: number | null;
 };
-type Settled = { partition: Partition; id: string; keyId: string | null; at: number; charge: number };
+type Session = { digest: string; at: number; expiresAt: number; revoked: boolean };
+type Offer = CommandOf<"setOffer"> & { isEnded: boolean };
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
-type Window = Refusal["window"];
+
+/** What one partition has. */
+type Book = {
+  holds: ModelHold[];
+  keys: Key[];
+  spentNonces: Set<string>;
+  /** By the nonce of their message. */
+  termsSet: Map<string, string>;
+  sessions: Session[];
+  capacities: Map<string, number>;
+  claims: { claim: Claim; by: string }[];
+  offer: Offer | undefined;
+  activated: number;
+  heardIn: number;
+  /** What was settled by holds that are forgotten. */
+  forgotten: ModelHold[];
+  isEmptied: boolean;
+};
+
+/** A reserve that no budget of its payer refuses: it is held, or its shared limits are asked, and may refuse. */
+export const ADMISSIBLE = "admissible";
+export const isHeld = ({ state }: Pick<ModelHold, "state">) => state === "open" || state === "orphaned";
 
 const HOUR = 3_600_000;
-export const SALE = "sale";
+const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0);
 
 export type Model = ReturnType<typeof makeModel>;
 
 export function makeModel() {
-  let holds: ModelHold[] = [];
-  const settled: Settled[] = [];
-  const debits: { account: Partition; id: string; amount: number }[] = [];
-  const credits: { account: Partition; id: string; amount: number }[] = [];
-  let keys: Key[] = [];
-  const spentNonces = new Set<string>();
-  /** By the nonce of their message. */
-  const termsSet = new Map<string, string>();
-  let sessions: { identity: Partition; digest: string; at: number; expiresAt: number; revoked: boolean }[] = [];
-  const capacities = new Map<string, number>();
-  const uses: CommandOf<"journal">[] = [];
-  const batches = makeBatchModel();
-  const offers = makeOfferModel();
-  /** Who serves a request, of all that were admitted. */
-  const servers = new Map<string, OfferName | null>();
-  /** Which ceiling admitted them. */
-  const ceilings = new Map<string, Partition>();
-  const carried: Settled[] = [];
-  const claims: { partition: Partition; claim: Claim; by: string }[] = [];
-  let ceiling = 0;
+  const books = new Map<Partition, Book>();
+  const book = (partition: Partition): Book => {
+    const known = books.get(partition) ?? {
+      ...{ holds: [], keys: [], spentNonces: new Set<string>(), termsSet: new Map<string, string>(), sessions: [] },
+      ...{ capacities: new Map<string, number>(), claims: [], offer: undefined, activated: 0, heardIn: 0 },
+      ...{ forgotten: [], isEmptied: false },
+    };
+    books.set(partition, known);
+    return known;
+  };
+  const find = (partition: Partition, id: string) => book(partition).holds.find((hold) => hold.id === id);
+  const isAccount = (partition: Partition) => partition.startsWith("account:");
 
-  const find = (partition: Partition, id: string) =>
-    holds.find((hold) => hold.partition === partition && hold.id === id);
-  const blocks = makeBlockModel({ holds: () => holds, add: (hold) => holds.push(hold) });
-  const isHeld = ({ state }: ModelHold) => state === "open" || state === "orphaned";
-  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0);
+  const saleLimit = (partition: Partition, at: number): { hash: string; limit: number } | undefined => {
+    const { offer } = book(partition);
+    if (offer === undefined || offer.isEnded || offer.shareBps === 0) return undefined;
+    if (offer.day !== 0 && offer.day !== Math.floor(at / (24 * HOUR))) return undefined;
+    return { hash: offer.hash, limit: Number((BigInt(capacityOf(partition, at)) * BigInt(offer.shareBps)) / 10_000n) };
+  };
+  const capacityOf = (partition: Partition, at: number) => book(partition).capacities.get(windowName("day", at)) ?? 0;
+  const limits = makeLimitModel({
+    capacityOf,
+    saleLimit,
+    ownOf: (partition, at) => spent(partition, "day", at),
+    isEmptied: (partition) => book(partition).isEmptied,
+  });
 
   /** Settled and held in a partition, of one key or of all, in the window that `at` lies in. */
   function spent(partition: Partition, window: Window, at: number, keyId?: string): { settled: number; held: number } {
-    const counts = (one: { partition: Partition; keyId: string | null; at: number }) =>
-      one.partition === partition &&
-      (keyId === undefined || one.keyId === keyId) &&
-      windowName(window, one.at) === windowName(window, at);
+    const counts = (one: ModelHold) =>
+      (keyId === undefined || one.keyId === keyId) && windowName(window, one.at) === windowName(window, at);
+    const { holds, forgotten } = book(partition);
+    const counted = [...holds, ...forgotten].filter(counts);
     return {
-      settled: sum(settled.filter(counts).map(({ charge }) => charge)),
-      held: sum(holds.filter((hold) => isHeld(hold) && counts(hold)).map(({ amount }) => amount)),
+      settled: sum(counted.map(({ charge }) => charge)),
+      held: sum(counted.filter(isHeld).map(({ amount }) => amount)),
     };
-  }
-
-  function shortage(
-    budget: Refusal["budget"],
-    window: Window,
-    limit: number | null,
-    amount: number,
-    at: number,
-    used: { settled: number; held: number },
-  ): Refusal | undefined {
-    if (limit === null || used.settled + used.held + amount <= limit) return undefined;
-    if (amount === 0) return undefined;
-    return {
-      budget,
-      cause: used.settled + amount > limit ? "settled" : "held",
-      neededNanoUsd: amount,
-      availableNanoUsd: Math.max(0, limit - used.settled - used.held),
-      window,
-      resetsAt: windowEnds(window, at),
-    };
-  }
-
-  const of = (list: typeof credits, account: Partition) =>
-    sum(list.filter((one) => one.account === account).map(({ amount }) => amount));
-  /** What an account may spend in all: foreign debits are taken from it. */
-  const credited = (account: Partition) => of(credits, account) - of(debits, account);
-
-  function debit(account: Partition, { id, amountNanoUsd: amount }: CommandOf<"debit">): unknown {
-    const known = debits.find((one) => one.account === account && one.id === id);
-    if (known !== undefined) return { status: known.amount === amount ? "debited" : "conflict" };
-    if (amount > credited(account)) return { status: "too_much" };
-    debits.push({ account, id, amount });
-    return { status: "debited" };
   }
 
   function fault(partition: Partition, { at, payer }: CommandOf<"reserve">): string | undefined {
+    const { sessions, keys } = book(partition);
     if (payer.kind === "session") {
-      const session = sessions.find(({ identity, digest }) => identity === partition && digest === payer.digest);
+      const session = sessions.find(({ digest }) => digest === payer.digest);
       if (session === undefined) return "unknown";
       if (session.revoked) return "revoked";
       return session.expiresAt <= at ? "expired" : undefined;
     }
-    const key = keys.find(({ account, digest }) => account === partition && digest === payer.digest);
+    const key = keys.find(({ digest }) => digest === payer.digest);
     if (key === undefined) return "unknown";
     if (key.revokedAt !== null) return "revoked";
     if (key.expiresAt !== null && key.expiresAt <= at) return "expired";
     return key.disabled ? "disabled" : undefined;
   }
 
-  const capacityOf = (partition: Partition, at: number) => capacities.get(`${partition} ${windowName("day", at)}`) ?? 0;
-
-  function offerRefusal(
-    partition: Partition,
-    { at, amountNanoUsd: amount, offer }: CommandOf<"reserveOffer">,
-    clock: number,
-  ): Refusal | undefined {
-    const capacity = capacityOf(partition, at);
-    const current = offers.limit(partition, capacity, at);
-    if (current?.hash !== offer || windowName("day", at) !== windowName("day", clock)) {
-      const none = { cause: "settled", neededNanoUsd: amount, availableNanoUsd: 0 } as const;
-      return { budget: "capacity", ...none, window: "day", resetsAt: windowEnds("day", at) };
-    }
-    return (
-      shortage("capacity", "day", current.limit, amount, at, spent(partition, "day", at, SALE)) ??
-      shortage("capacity", "day", capacity, amount, at, spent(partition, "day", at))
-    );
-  }
-
-  function ownerRefusal(
-    partition: Partition,
-    command: CommandOf<"reserve">,
-    key: Key | undefined,
-  ): Refusal | undefined {
+  function refusalOf(partition: Partition, command: CommandOf<"reserve">, key: Key | undefined): Refusal | undefined {
     const { at, amountNanoUsd: amount } = command;
-    const [budget, window, limit] =
-      key === undefined
-        ? (["capacity", "day", capacityOf(partition, at)] as const)
-        : (["balance", "lifetime", credited(partition)] as const);
-    // A request of another day is in flight for an hour at most, and clocks differ by two minutes.
-    const near = [at - HOUR, at, at + 120_000].map((time) => windowName(window, time));
-    const inFlight = holds.filter(
-      (hold) =>
-        hold.partition === partition &&
-        isHeld(hold) &&
-        hold.keyId !== SALE &&
-        near.includes(windowName(window, hold.at)),
-    );
-    if (inFlight.length >= 32) {
-      return { budget, cause: "in_flight", neededNanoUsd: amount, availableNanoUsd: 0, window, resetsAt: null };
+    const { holds, isEmptied, activated } = book(partition);
+    const [budget, window] = key === undefined ? (["capacity", "day"] as const) : (["balance", "lifetime"] as const);
+    const none = { budget, neededNanoUsd: amount, availableNanoUsd: 0, window, resetsAt: null };
+    if (holds.filter(isHeld).length >= 32) return { ...none, cause: "in_flight" };
+    if (key === undefined && isEmptied) return { ...none, cause: "held" };
+    const used = spent(partition, window, at);
+    if (key === undefined) {
+      const sold = limits.spent(partition, at);
+      const all = { settled: used.settled + sold.settled, held: used.held + sold.held };
+      return shortage("capacity", "day", capacityOf(partition, at), amount, at, all);
     }
-    const first = shortage(budget, window, limit, amount, at, spent(partition, window, at));
-    if (first !== undefined || key === undefined) return first;
+    const first = shortage(budget, window, activated, amount, at, used);
+    if (first !== undefined) return first;
     return shortage("key", key.window, key.limitNanoUsd, amount, at, spent(partition, key.window, at, key.keyId));
   }
 
-  /** What a ceiling holds of an owner. */
-  const heldOf = (partition: Partition, owner: string) =>
-    sum(
-      holds
-        .filter((hold) => hold.partition === partition && isHeld(hold) && hold.keyId === owner)
-        .map((hold) => hold.amount),
-    );
-
-  function ceilingRefusal(command: CommandOf<"reserveCeiling">): Refusal | undefined {
-    const { owner, at, amountNanoUsd: amount, ownNanoUsd } = command;
-    const share = Number(BigInt(ceiling) / 5n);
-    const used = spent("ceiling", "day", at);
-    const ofShare = { budget: "ceiling", neededNanoUsd: amount, window: "day", resetsAt: null } as const;
-    if (amount > share && used.settled < ceiling) {
-      return { ...ofShare, cause: "share", availableNanoUsd: Math.min(share, ceiling - used.settled) };
-    }
-    const own = ownNanoUsd ?? heldOf("ceiling", owner);
-    const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
-    // What is held of yesterday, or on another clock already of tomorrow, may be the account's, and is not of the day.
-    const beside = sum([at - 24 * HOUR, at + 24 * HOUR].map((time) => spent("ceiling", "day", time).held));
-    if (refusal?.cause === "held" && own - beside + amount > ceiling - used.settled) {
-      return { ...refusal, isOwn: true };
-    }
-    if (refusal !== undefined) return refusal;
-    if (amount === 0 || own + amount <= share) return undefined;
-    return { ...ofShare, cause: "share_held", availableNanoUsd: Math.max(0, share - own) };
-  }
-
-  function admit(
-    partition: Partition,
-    command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">,
-    clock: number,
-  ): unknown {
-    const { id, at, amountNanoUsd: amount } = command;
-    const isOwner = command.type === "reserve";
-    const offer = command.type === "reserveOffer" ? command.offer : undefined;
-    const wanted = command.type === "reserveCeiling" ? command.wantedNanoUsd : undefined;
-    const who = isOwner
-      ? [command.payer, command.followers, command.server, command.claim]
-      : [command.owner, offer, wanted];
-    const content = JSON.stringify([at, amount, command.leaseMs, who]);
+  function reserve(partition: Partition, command: CommandOf<"reserve">, clock: number, epoch: number): unknown {
+    const { id, at, claim } = command;
     const known = find(partition, id);
     if (known !== undefined) {
-      if (known.content !== content) return { status: "conflict" };
-      if (known.refusal !== undefined) return { status: "refused", refusal: known.refusal };
-      return reserved(known, command);
+      if (known.content !== contentOf(command)) return { status: "conflict" };
+      return { status: "reserved", keyId: known.keyId, leaseUntil: known.leaseUntil };
     }
     if (at > clock + 60_000 || at < clock - 60_000) return { status: "clock_skew" };
-    const wrong = command.type === "reserve" ? fault(partition, command) : undefined;
+    const wrong = fault(partition, command);
     if (wrong !== undefined) return { status: "unauthenticated", fault: wrong };
-    const claim = command.type === "reserve" ? command.claim : undefined;
     const taken = claim === undefined ? undefined : takenBy(partition, claim, at);
     if (taken !== undefined) return taken;
-    const key =
-      command.type === "reserve"
-        ? keys.find(({ account, digest }) => account === partition && digest === command.payer.digest)
-        : undefined;
-    const refusal = isOwner
-      ? ownerRefusal(partition, command, key)
-      : command.type === "reserveOffer"
-        ? offerRefusal(partition, command, clock)
-        : isCeilingShard(partition)
-          ? undefined
-          : ceilingRefusal(command);
-    // What binds by key in an account binds by account in the ceiling.
-    const keyId = isOwner ? (key?.keyId ?? null) : offer === undefined ? command.owner : SALE;
-    const leaseUntil = at + command.leaseMs;
-    const server = isOwner ? (command.server ?? null) : null;
-    const inShard = command.type === "reserveCeiling" && isCeilingShard(partition);
-    const ofShard = inShard ? grantedByShard(partition, command, clock) : undefined;
-    const isCovered = isOwner ? blocks.hasRoom(partition, command, clock) : ofShard !== undefined;
-    const granted = ofShard ?? (command.type === "reserveCeiling" && !inShard ? grantedOf(command) : amount);
-    const named = isOwner ? command.followers : inShard ? ["ceiling"] : [];
-    const followers = named.filter((one) => !isCovered || !isCeiling(one));
-    const under = { isCovered, isBlock: granted > amount };
-    const terms = { content, keyId, followers, server, at, leaseUntil, amount: granted, ...under };
-    const hold: ModelHold = { partition, id, ...terms, state: "open", charge: 0 };
-    if (refusal === undefined && isOwner) servers.set(`${partition} ${id}`, server);
-    if (refusal === undefined && isOwner) ceilings.set(`${partition} ${id}`, command.followers.find(isCeiling) ?? "");
-    if (refusal === undefined) holds.push(hold);
-    // An owner forgets whom it refused: nobody else has heard of it.
-    else if (command.type === "reserveCeiling") holds.push({ ...hold, state: "refused", refusal });
-    if (refusal === undefined && claim !== undefined) claims.push({ partition, claim, by: id });
+    const deaf = unheard(partition, epoch);
+    if (deaf !== undefined) return deaf;
+    const refusal = refusalOf(partition, command, keyOf(partition, command));
+    return refusal === undefined ? ADMISSIBLE : { status: "refused", refusal };
+  }
+
+  function keyOf(partition: Partition, { payer }: CommandOf<"reserve">): Key | undefined {
+    return payer.kind === "session" ? undefined : book(partition).keys.find(({ digest }) => digest === payer.digest);
+  }
+
+  /** A reserve was held. */
+  function admit(partition: Partition, command: CommandOf<"reserve">): void {
+    const { id, at, amountNanoUsd: amount, leaseMs, server = null, claim } = command;
+    const { holds, claims, activated } = book(partition);
+    const key = keyOf(partition, command);
+    const keyId = key?.keyId ?? null;
+    const terms = { content: contentOf(command), keyId, server, at, leaseUntil: at + leaseMs, amount };
+    holds.push({ id, ...terms, state: "open", charge: 0, isShown: true });
+    if (claim !== undefined) claims.push({ claim, by: id });
     // What is free keeps a key that waits for its account's first credit.
-    const isFree = refusal === undefined && amount === 0 && credited(partition) === 0;
-    if (isFree && key?.waitsUntil != null && key.waitsUntil <= at + 6 * 24 * HOUR) {
-      key.waitsUntil = at + 7 * 24 * HOUR;
-    }
-    return refusal === undefined ? reserved(hold, command) : { status: "refused", refusal };
+    const isFree = amount === 0 && activated === 0;
+    if (isFree && key?.waitsUntil != null && key.waitsUntil <= at + 6 * 24 * HOUR) key.waitsUntil = at + 7 * 24 * HOUR;
+  }
+
+  function unheard(partition: Partition, epoch: number): unknown {
+    return isAccount(partition) && book(partition).heardIn !== epoch ? { status: "unheard", epoch } : undefined;
   }
 
   /** By the last request under the name, unless that failed or the name was for a time that is over. */
   function takenBy(partition: Partition, claim: Claim, at: number): unknown {
-    const last = claims.findLast((other) => other.partition === partition && other.claim.id === claim.id);
+    const last = book(partition).claims.findLast((other) => other.claim.id === claim.id);
     if (last === undefined || last.claim.expiresAt <= at) return undefined;
     const hold = find(partition, last.by);
     if (hold === undefined || hold.state === "released") return undefined;
@@ -277,110 +181,85 @@ export function makeModel() {
     return { status: "claimed", by: last.by, state: last.claim.fingerprint === claim.fingerprint ? known : "mismatch" };
   }
 
-  /** Of the day's ceiling a small part, never so much that accounts that are idle keep others out. */
-  function grantedOf(command: CommandOf<"reserveCeiling">) {
-    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0, leastNanoUsd: least = 0 } = command;
-    const used = spent("ceiling", "day", at);
-    const left = ceiling - used.settled - used.held;
-    const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
-    if (left < percent(ceiling, isCeilingShard(owner) ? 1 : 10)) return amount;
-    const held = (which: (hold: ModelHold) => unknown) =>
-      sum(
-        holds.filter((hold) => hold.partition === "ceiling" && isHeld(hold) && which(hold)).map((hold) => hold.amount),
-      );
-    // A shard keeps the shares of its accounts.
-    const ofShare = isCeilingShard(owner) ? ceiling : percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
-    const ofBlocks = percent(ceiling, 5) - held(({ isBlock }) => isBlock);
-    const block = Math.min(wanted, percent(left, 1), ofShare, ofBlocks);
-    return block < least ? amount : Math.max(amount, block);
-  }
+  type End = { state: "settled" | "released"; charge: number; epoch: number };
 
-  /** What a shard holds of a request that its block covers; undefined if it covers it not. */
-  function grantedByShard(shard: Partition, command: CommandOf<"reserveCeiling">, clock: number): number | undefined {
-    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0, leastNanoUsd: least = 0 } = command;
-    const room = blocks.room(shard, at, clock) ?? -1;
-    const ofShare = Number(BigInt(blocks.limit(shard)) / 5n) - heldOf(shard, owner);
-    if (amount > room || amount > ofShare) return undefined;
-    const block = Math.min(wanted, ofShare, Math.floor(room / 2));
-    return block < least ? amount : Math.max(amount, block);
-  }
-
-  function reserved(hold: ModelHold, command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">): unknown {
-    const { partition, keyId, leaseUntil, amount, followers } = hold;
-    const reply = { status: "reserved", keyId: command.type === "reserve" ? keyId : null, leaseUntil };
-    if (command.type === "reserve") return hold.isCovered ? { ...reply, isCovered: true } : reply;
-    if (command.type === "reserveOffer") return reply;
-    const wants = command.wantedNanoUsd !== undefined;
-    const held = { ...reply, ...(wants ? { heldNanoUsd: amount } : {}) };
-    if (!isCeilingShard(partition)) {
-      return wants && isCeilingShard(command.owner) ? { ...held, limitNanoUsd: ceiling } : held;
-    }
-    if (followers.length === 0) return { ...held, isCovered: true };
-    return { ...held, ownNanoUsd: heldOf(partition, command.owner) - (isHeld(hold) ? amount : 0) };
-  }
-
-  function end(
-    partition: Partition,
-    id: string,
-    outcome: "settled" | "released",
-    { charge, clock }: { charge: number; clock: number },
-  ): unknown {
+  function end(partition: Partition, id: string, { state, charge, epoch }: End): unknown {
+    const deaf = unheard(partition, epoch);
+    if (deaf !== undefined) return deaf;
     const hold = find(partition, id);
     if (hold === undefined) return { status: "unknown" };
     if (!isHeld(hold)) {
-      const isSame = hold.state === outcome && hold.charge === charge;
-      // The usual end of what the ceiling refused: its owner releases it.
-      const isRefusedHere = partition === "ceiling" && hold.state === "refused" && outcome === "released";
-      return { status: isSame || isRefusedHere ? outcome : "already_resolved" };
+      return { status: hold.state === state && hold.charge === charge ? state : "already_resolved" };
     }
     if (charge > hold.amount) return { status: "exceeds_hold" };
-    Object.assign(hold, { state: outcome, charge });
-    if (outcome === "settled") settled.push({ partition, id, keyId: hold.keyId, at: hold.at, charge });
-    if (hold.isCovered) blocks.ended(hold, clock);
-    return { status: outcome };
+    Object.assign(hold, { state, charge });
+    return { status: state };
   }
 
-  function createKey(account: Partition, command: CommandOf<"createKey">): unknown {
-    const known = keys.find((key) => key.account === account && key.keyId === command.keyId);
+  function release(partition: Partition, { id, at, detail }: CommandOf<"release">, epoch: number): unknown {
+    const open = find(partition, id);
+    if (open !== undefined && isHeld(open)) open.isShown = detail !== null;
+    const reply = end(partition, id, { state: "released", charge: 0, epoch });
+    const isHeard = unheard(partition, epoch) === undefined;
+    if (isHeard && detail === null && find(partition, id) === undefined) {
+      const nobody = { content: "given up", keyId: null, server: null, at, leaseUntil: at, amount: 0, charge: 0 };
+      book(partition).holds.push({ id, ...nobody, state: "released", isShown: false });
+    }
+    return reply;
+  }
+
+  function hear(partition: Partition, command: CommandOf<"hear">, epoch: number): unknown {
+    const mine = book(partition);
+    mine.activated = Math.max(mine.activated, command.activatedNanoUsd);
+    if (command.epoch === epoch) mine.heardIn = epoch;
+    return { status: command.epoch === null || command.epoch === epoch ? "heard" : "late" };
+  }
+
+  function createKey(partition: Partition, command: CommandOf<"createKey">): unknown {
+    const { keys, spentNonces, activated } = book(partition);
+    const known = keys.find((key) => key.keyId === command.keyId);
     if (known?.nonce === command.nonce && known.digest === command.digest) return { status: "created" };
-    const isSpent = spentNonces.has(`${account} ${command.nonce}`);
-    if (known !== undefined || isSpent) return { status: "nonce_used" };
-    const live = keys.filter((key) => key.account === account && key.revokedAt === null);
-    if (live.length >= 100) return { status: "too_many_keys" };
-    spentNonces.add(`${account} ${command.nonce}`);
-    const waitsUntil = credited(account) === 0 ? command.at + 7 * 24 * HOUR : null;
-    keys.push({ ...command, account, disabled: false, revokedAt: null, waitsUntil });
+    if (known !== undefined || spentNonces.has(command.nonce)) return { status: "nonce_used" };
+    if (keys.filter((key) => key.revokedAt === null).length >= 100) return { status: "too_many_keys" };
+    spentNonces.add(command.nonce);
+    const waitsUntil = activated === 0 ? command.at + 7 * 24 * HOUR : null;
+    keys.push({ ...command, disabled: false, revokedAt: null, waitsUntil });
     return { status: "created" };
   }
 
-  function rollKey(account: Partition, { keyId, digest, nonce }: CommandOf<"rollKey">): unknown {
-    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
+  const liveKey = (partition: Partition, keyId: string) =>
+    book(partition).keys.find((other) => other.keyId === keyId && other.revokedAt === null);
+
+  function rollKey(partition: Partition, { keyId, digest, nonce }: CommandOf<"rollKey">): unknown {
+    const key = liveKey(partition, keyId);
+    const { spentNonces } = book(partition);
     if (key === undefined) return { status: "unknown" };
     if (key.nonce === nonce && key.digest === digest) return { status: "rolled" };
-    if (spentNonces.has(`${account} ${nonce}`)) return { status: "nonce_used" };
-    spentNonces.add(`${account} ${nonce}`);
+    if (spentNonces.has(nonce)) return { status: "nonce_used" };
+    spentNonces.add(nonce);
     Object.assign(key, { digest, nonce });
     return { status: "rolled" };
   }
 
-  function setKeyTerms(account: Partition, command: CommandOf<"setKeyTerms">): unknown {
+  function setKeyTerms(partition: Partition, command: CommandOf<"setKeyTerms">): unknown {
     const { keyId, window, limitNanoUsd, nonce, at } = command;
-    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
+    const key = liveKey(partition, keyId);
+    const { spentNonces, termsSet } = book(partition);
     if (key === undefined) return { status: "unknown" };
     const terms = JSON.stringify([command.id, keyId, window, limitNanoUsd, String(command.expiresAt)]);
-    const earlier = termsSet.get(`${account} ${nonce}`);
+    const earlier = termsSet.get(nonce);
     if (earlier !== undefined) return { status: earlier === terms ? "set" : "nonce_used" };
-    if (spentNonces.has(`${account} ${nonce}`)) return { status: "nonce_used" };
+    if (spentNonces.has(nonce)) return { status: "nonce_used" };
     if (key.expiresAt !== null && key.expiresAt <= at) return { status: "expired" };
-    spentNonces.add(`${account} ${nonce}`);
-    termsSet.set(`${account} ${nonce}`, terms);
+    spentNonces.add(nonce);
+    termsSet.set(nonce, terms);
     Object.assign(key, { window, limitNanoUsd });
     if (command.expiresAt !== undefined) key.expiresAt = command.expiresAt;
     return { status: "set" };
   }
 
-  function updateKey(account: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
-    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
+  function updateKey(partition: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
+    const key = liveKey(partition, keyId);
     if (key === undefined) return { status: "unknown" };
     if (limit !== undefined && key.limitNanoUsd !== null && limit > key.limitNanoUsd) return { status: "would_raise" };
     if (limit !== undefined) key.limitNanoUsd = limit;
@@ -388,127 +267,94 @@ export function makeModel() {
     return { status: "updated" };
   }
 
-  function reassign(partition: Partition, id: string): unknown {
-    const hold = find(partition, id);
-    if (hold === undefined) return { status: "unknown" };
-    if (!isHeld(hold)) return { status: "already_resolved" };
-    const agent = `identity:agent:${hold.server?.agent}`;
-    Object.assign(hold, { server: null, followers: hold.followers.filter((follower) => follower !== agent) });
-    servers.set(`${partition} ${id}`, null);
-    return { status: "reassigned" };
+  function setOffer(partition: Partition, command: CommandOf<"setOffer">): unknown {
+    const last = book(partition).offer;
+    if (last !== undefined && last.hash === command.hash && !last.isEnded) return { status: "set" };
+    if (last !== undefined && command.nonce <= last.nonce) return { status: "nonce_used" };
+    if (command.nonce > (last === undefined ? 0 : last.nonce) + 1_048_576) return { status: "nonce_too_high" };
+    const isOtherDay = command.day !== 0 && command.day !== Math.floor(command.at / (24 * HOUR));
+    if (isOtherDay && command.shareBps !== 0) return { status: "wrong_day" };
+    book(partition).offer = { ...command, isEnded: false };
+    return { status: "set" };
   }
 
-  function inquire(partition: Partition, { id, at, follower }: CommandOf<"inquire">, clock: number): unknown {
-    const block = follower !== undefined && isCeiling(follower) ? blocks.asked(partition, id, clock) : undefined;
-    if (block !== undefined) return block;
-    const hold = find(partition, id);
-    const isOther = follower !== undefined && hold !== undefined && !hold.followers.includes(follower);
-    if (isOther) return { state: "released", chargeNanoUsd: 0 };
-    if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.charge };
-    bury(partition, id, at);
-    return { state: "released", chargeNanoUsd: 0 };
-  }
-
-  /** The id was never held here, and never will be. */
-  function bury(partition: Partition, id: string, at: number): void {
-    const nobody = { keyId: null, followers: [], server: null };
-    const tombstone = { content: "tombstone", ...nobody, at, leaseUntil: at, amount: 0, charge: 0 };
-    holds.push({ partition, id, state: "released", ...tombstone });
-  }
-
-  function follow(partition: Partition, command: CommandOf<"follow">, clock: number): unknown {
-    const { id, chargeNanoUsd: charge, admittedAt } = command;
-    const isRelease = charge === null;
-    // Its reserve may still be under way: later than this it is refused for its time.
-    const mayStillCome = admittedAt !== undefined && clock - admittedAt <= 120_000;
-    if (find(partition, id) === undefined && isRelease && mayStillCome) bury(partition, id, admittedAt);
-    return end(partition, id, isRelease ? "released" : "settled", { charge: charge ?? 0, clock });
+  function endOffer(partition: Partition, { hash }: CommandOf<"endOffer">): unknown {
+    const last = book(partition).offer;
+    if (last?.hash !== hash) return { status: "unknown" };
+    last.isEnded = true;
+    return { status: "ended" };
   }
 
   function forget(partition: Partition, { at, table, ids }: CommandOf<"forget">): unknown {
-    const open = holds.filter((hold) => hold.partition === partition && isHeld(hold));
+    const mine = book(partition);
+    const open = mine.holds.filter(isHeld);
+    // Nothing is final in this world, so that a receipt with a use stays.
     const isOverHold = (hold: ModelHold) =>
-      hold.partition === partition && ids.includes(hold.id) && !isHeld(hold) && hold.at + 48 * HOUR < at;
+      ids.includes(hold.id) &&
+      !isHeld(hold) &&
+      hold.at + 48 * HOUR < at &&
+      (hold.charge === 0 || !isAccount(partition));
     const isOverKey = (key: Key) => {
-      if (key.account !== partition || !ids.includes(key.keyId)) return false;
       // A credit that comes late is in time until the key has gone.
-      const ends = [key.revokedAt, key.expiresAt, credited(partition) > 0 ? null : key.waitsUntil];
-      const isOver = ends.some((end) => end !== null && end + 48 * HOUR < at);
+      const ends = [key.revokedAt, key.expiresAt, mine.activated > 0 ? null : key.waitsUntil];
+      const isOver = ids.includes(key.keyId) && ends.some((end) => end !== null && end + 48 * HOUR < at);
       return isOver && !open.some(({ keyId }) => keyId === key.keyId);
     };
-    const isOverSession = ({ identity, digest, at: openedAt, expiresAt }: (typeof sessions)[number]) => {
-      if (identity !== partition || !ids.includes(digest) || expiresAt + 48 * HOUR >= at) return false;
-      const [first, last] = [windowName("day", openedAt - 60_000), windowName("day", expiresAt + 60_000)];
-      return !open.some((hold) => windowName("day", hold.at) >= first && windowName("day", hold.at) <= last);
-    };
-    const count = () => holds.length + keys.length + sessions.length;
+    const isOverSession = ({ digest, expiresAt }: Session) => ids.includes(digest) && expiresAt + 48 * HOUR < at;
+    const count = () => mine.holds.length + mine.keys.length + mine.sessions.length;
     const before = count();
-    if (table === "hold") holds = holds.filter((hold) => !isOverHold(hold));
-    if (table === "key") keys = keys.filter((key) => !isOverKey(key));
-    if (table === "session") sessions = sessions.filter((session) => !isOverSession(session));
-    return { forgotten: before - count() };
+    if (table === "receipt") {
+      mine.forgotten.push(...mine.holds.filter(isOverHold));
+      mine.holds = mine.holds.filter((hold) => !isOverHold(hold));
+    }
+    if (table === "key") mine.keys = mine.keys.filter((key) => !isOverKey(key));
+    if (table === "session") mine.sessions = mine.sessions.filter((session) => !isOverSession(session));
+    const forgotten = before - count();
+    // With its last key an account without credit is gone, and would have to hear again.
+    const isGone = table === "key" && forgotten > 0 && mine.activated === 0;
+    if (isGone && mine.keys.every((key) => key.revokedAt !== null)) mine.heardIn = 0;
+    return { forgotten };
   }
 
-  /** What it wants is for the owner to say. One request asks at a time, in each 10 s, and for more than it needs. */
-  function asks(partition: Partition, id: string, wanted: number, least: number): void {
-    const hold = find(partition, id);
-    const slot = (at = 0) => Math.floor(at / 10_000);
-    const others = holds.filter(
-      (other) => other.partition === partition && other.asks && isHeld(other) && slot(other.at) === slot(hold?.at),
-    );
-    if (hold === undefined || wanted <= hold.amount || others.length > 0) throw new Error(`${id} wants ${wanted}`);
-    if (least !== blocks.held(partition, hold.at) + hold.amount) throw new Error(`${id} needs ${least}`);
-    hold.asks = true;
-  }
-
-  /** The reply that the command should get. */
-  function apply(partition: Partition, command: Command, clock: number): unknown {
+  /** The reply that the command should get; undefined if only the invariants judge it. */
+  function apply(partition: Partition, command: Command, { clock, epoch }: { clock: number; epoch: number }): unknown {
+    const mine = book(partition);
     switch (command.type) {
       case "reserve":
-      case "reserveCeiling":
-      case "reserveOffer":
-        return admit(partition, command, clock);
-      case "reassign":
-        return reassign(partition, command.id);
+        return reserve(partition, command, clock, epoch);
       case "settle":
-        return end(partition, command.id, "settled", { charge: command.chargeNanoUsd, clock });
+        return end(partition, command.id, { state: "settled", charge: command.chargeNanoUsd, epoch });
       case "release":
-        return end(partition, command.id, "released", { charge: 0, clock });
-      case "follow":
-        return follow(partition, command, clock);
+        return release(partition, command, epoch);
+      case "reassign":
       case "checkpoint":
       case "orphan": {
         const hold = find(partition, command.id);
         if (hold === undefined) return { status: "unknown" };
         if (!isHeld(hold)) return { status: "already_resolved" };
         if (command.type === "checkpoint") return { status: "written" };
-        hold.state = "orphaned";
-        return { status: "orphaned" };
+        if (command.type === "reassign") hold.server = null;
+        else hold.state = "orphaned";
+        return { status: command.type === "reassign" ? "reassigned" : "orphaned" };
       }
-      case "inquire":
-        return inquire(partition, command, clock);
-      case "journal": {
-        const known = uses.find(({ id }) => id === command.id);
-        if (known === undefined) {
-          uses.push(command);
-          batches.journalled(partition, command);
-        }
-        return { status: "journalled" };
-      }
-      case "addShard":
-        return { status: "added" };
-      case "credit": {
-        const known = credits.find(({ account, id }) => account === partition && id === command.id);
-        if (known === undefined) credits.push({ account: partition, id: command.id, amount: command.amountNanoUsd });
-        return { status: known === undefined || known.amount === command.amountNanoUsd ? "credited" : "conflict" };
-      }
-      case "debit":
-        return debit(partition, command);
+      case "allow":
+        return limits.allow(partition, command, clock);
+      case "hear":
+        return hear(partition, command, epoch);
       case "setCeiling":
-        ceiling = command.limitNanoUsd;
+        limits.setCeiling(command.limitNanoUsd);
         return { status: "set" };
+      case "setCarry":
+        return limits.setCarry(command);
+      case "empty":
+        limits.empty(partition);
+        mine.isEmptied = true;
+        return { status: "emptied" };
+      case "fill":
+        mine.isEmptied = false;
+        return { status: "filled" };
       case "setCapacity":
-        capacities.set(`${partition} ${windowName("day", command.at)}`, command.limitNanoUsd);
+        mine.capacities.set(windowName("day", command.at), command.limitNanoUsd);
         return { status: "set" };
       case "createKey":
         return createKey(partition, command);
@@ -519,54 +365,65 @@ export function makeModel() {
       case "setKeyTerms":
         return setKeyTerms(partition, command);
       case "revokeKey": {
-        const key = keys.find(({ account, keyId }) => account === partition && keyId === command.keyId);
+        const key = mine.keys.find(({ keyId }) => keyId === command.keyId);
         if (key !== undefined) key.revokedAt ??= command.at;
         return { status: key === undefined ? "unknown" : "revoked" };
       }
-      case "openSession":
-        if (!sessions.some(({ identity, digest }) => identity === partition && digest === command.digest)) {
-          const { digest, at, expiresAt } = command;
-          sessions.push({ identity: partition, digest, at, expiresAt, revoked: false });
+      case "setOffer":
+        return setOffer(partition, command);
+      case "endOffer":
+        return endOffer(partition, command);
+      case "openSession": {
+        const { digest, at, expiresAt } = command;
+        if (!mine.sessions.some((one) => one.digest === digest)) {
+          mine.sessions.push({ digest, at, expiresAt, revoked: false });
         }
         return { status: "opened" };
+      }
       case "revokeSession": {
-        const session = sessions.find(({ identity, digest }) => identity === partition && digest === command.digest);
+        const session = mine.sessions.find(({ digest }) => digest === command.digest);
         if (session !== undefined) session.revoked = true;
         return { status: session === undefined ? "unknown" : "revoked" };
       }
       case "forget":
         return forget(partition, command);
-      case "acknowledge":
-        return { status: "acknowledged" };
-      case "carry": {
-        const { id, at, amountNanoUsd: charge } = command;
-        if (clock - at > 48 * HOUR - 60_000) return { status: "late" };
-        // Of one that is forgotten, the id may be used again.
-        const known = find(partition, id);
-        const isSame = known === undefined || (known.at === at && known.charge === charge);
-        if (known === undefined) {
-          carried.push({ partition, id, keyId: null, at, charge });
-          settled.push({ partition, id, keyId: null, at, charge });
-          const end = { leaseUntil: at, amount: charge, state: "settled" as const, charge };
-          holds.push({ partition, id, content: "carried", keyId: null, followers: [], server: null, at, ...end });
-        }
-        return { status: isSame ? "carried" : "conflict" };
-      }
-      default: {
-        const reply =
-          offers.apply(partition, command) ??
-          blocks.apply(partition, command, clock) ??
-          batches.apply(partition, command);
-        if (reply === undefined) throw new Error(`the model knows no ${command.type}`);
-        return reply;
-      }
+      default:
+        return undefined;
     }
   }
 
   return {
-    ...{ apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried },
-    ...{ blocks, asks },
-    ...{ servers, ceilings, capacityOf, offerOf: offers.last, saleLimit: offers.limit },
+    ...{ apply, admit, find, spent, capacityOf, saleLimit, limits },
+    activated: (partition: Partition) => book(partition).activated,
+    holds: (partition: Partition): readonly ModelHold[] => [...book(partition).holds, ...book(partition).forgotten],
+    offerOf: (partition: Partition) => book(partition).offer,
+    keys: () => [...books].flatMap(([account, { keys }]) => keys.map((key) => ({ account, ...key }))),
+    copy: (partition: Partition): Book => structuredClone(book(partition)),
+    putBack: (partition: Partition, copy: Book) => void books.set(partition, structuredClone(copy)),
+  };
+}
+export type BookCopy = Book;
+
+function contentOf({ at, amountNanoUsd, leaseMs, payer, server, claim }: CommandOf<"reserve">): string {
+  return JSON.stringify([at, amountNanoUsd, leaseMs, payer, server?.offer, claim?.id, claim?.fingerprint]);
+}
+
+export function shortage(
+  budget: Refusal["budget"],
+  window: Window,
+  limit: number | null,
+  amount: number,
+  at: number,
+  used: { settled: number; held: number },
+): Refusal | undefined {
+  if (limit === null || used.settled + used.held + amount <= limit || amount === 0) return undefined;
+  return {
+    budget,
+    cause: used.settled + amount > limit ? "settled" : "held",
+    neededNanoUsd: amount,
+    availableNanoUsd: Math.max(0, limit - used.settled - used.held),
+    window,
+    resetsAt: windowEnds(window, at),
   };
 }
 
@@ -576,7 +433,7 @@ export function windowName(window: Window, at: number): string {
 }
 
 /** When that window ends: the first midnight that lies in another. */
-function windowEnds(window: Window, at: number): number | null {
+export function windowEnds(window: Window, at: number): number | null {
   if (window === "lifetime") return null;
   let midnight = Date.parse(`${windowName("day", at)}T00:00:00Z`);
   while (windowName(window, midnight) === windowName(window, at)) midnight += 24 * HOUR;

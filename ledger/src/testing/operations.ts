@@ -49,7 +49,7 @@ const operation = fc.oneof(
       amount,
       skew,
       steps: fc.nat({ max: 8 }),
-      blocks: fc.boolean(),
+      inPieces: fc.boolean(),
       claim,
       offers,
     }),
@@ -69,8 +69,6 @@ const operation = fc.oneof(
       open: fc.nat({ max: 3 }),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ op: fc.constant("closeBlock" as const), which: index }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("shards" as const), shards: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 10, arbitrary: fc.record({ op: fc.constant("step" as const), which: index }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("fail" as const), which: index, arrives: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("late" as const), which: index }) },
@@ -90,22 +88,23 @@ const operation = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("endOffer" as const), who: index }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("reassign" as const), which: index }) },
-  { weight: 3, arbitrary: fc.record({ op: fc.constant("sweep" as const), which: index }) },
-  { weight: 2, arbitrary: fc.record({ op: fc.constant("inquire" as const), who: index }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ op: fc.constant("lower" as const), who: index, limit: fc.option(fc.nat({ max: 2 })) }),
+  },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("hear" as const), who: index }) },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant("copy" as const), who: index }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("putBack" as const), who: index, which: index }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("emptyCeiling" as const) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("setCarry" as const), amount }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("giveUp" as const), who: index }) },
   {
     weight: 14,
     arbitrary: fc.record({ op: fc.constant("deliver" as const), which: index, acknowledge: fc.boolean() }),
   },
   { weight: 8, arbitrary: fc.record({ op: fc.constant("repeat" as const), which: index }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("conflict" as const), which: index, amount }) },
-  {
-    weight: 7,
-    arbitrary: fc.record({ op: fc.constant("credit" as const), who: index, id: fc.nat({ max: 5 }), amount }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ op: fc.constant("debit" as const), who: index, id: fc.nat({ max: 5 }), amount }),
-  },
+  { weight: 5, arbitrary: fc.record({ op: fc.constant("activate" as const), who: index, amount }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -157,26 +156,23 @@ const operation = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const), who: index }) },
   { weight: 12, arbitrary: fc.record({ op: fc.constant("tick" as const), by: tick }) },
-  { weight: 8, arbitrary: fc.record({ op: fc.constant("batch" as const), which: index, stops: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("carry" as const), which: index, amount }) },
   {
     weight: 6,
     arbitrary: fc.record({
       op: fc.constant("forget" as const),
-      table: fc.constantFrom(...(["hold", "hold", "key", "key", "session"] as const)),
+      table: fc.constantFrom(...(["receipt", "receipt", "key", "key", "session"] as const)),
     }),
   },
 );
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
 export type OfferTerms = { who: number; isStale: number };
 export type ClaimTerms = { name: number; body: number };
-export type Run = { start: number; scale: number; ceiling: number; shards: number; operations: Operation[] };
+export type Run = { start: number; scale: number; ceiling: number; operations: Operation[] };
 
 export const runs = (length: number): fc.Arbitrary<Run> =>
   fc.record({
     start: fc.constantFrom(...starts),
     scale: fc.constantFrom(1, 1_000_003, 1_000_000_000_000),
     ceiling: fc.constantFrom(1_000, 8_000),
-    shards: fc.integer({ min: 1, max: 3 }),
     operations: fc.array(operation, { minLength: length, maxLength: length }),
   });

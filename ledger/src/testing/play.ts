@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
-import { DAY_MS, windowEnd } from "@inference/protocol/window";
-import type { Claim, Command, Payer } from "../commands.ts";
-import { deliveryId } from "../delivery.ts";
-import { askOwner } from "../follower.ts";
-import { isUnresolved } from "../hold-row.ts";
-import {
-  agentPartition,
-  ceilingPartition,
-  ceilingShard,
-  isCeiling,
-  isCeilingShard,
-  type Partition,
-} from "../partition.ts";
-import { type Reservation, reserveRequest } from "../reservation.ts";
-import type { Saga, Step } from "../saga.ts";
-import type { HoldRow } from "../tables.ts";
+import { DAY_MS, utcDay, windowEnd } from "@inference/protocol/window";
+import { lowerAllowances } from "../messages/allowances.ts";
+import type { Claim, Command, Payer } from "../messages/commands.ts";
+import { sendHeard } from "../messages/hearing.ts";
+import { agentPartition, ceilingPartition, type Partition } from "../messages/partition.ts";
+import { type Reservation, reserveRequest } from "../messages/reservation.ts";
+import type { Saga, Step } from "../messages/saga.ts";
+import { isHold, type ReceiptRow } from "../rows/tables.ts";
+import { ALLOWANCE_MS } from "../rules/limits.ts";
 import type { ClaimTerms, OfferTerms, Operation, Run } from "./operations.ts";
-import { settleBatches } from "./settle-batches.ts";
-import { accounts, identities, identity, type OpenHost, openWorld, sellers } from "./world.ts";
+import { accounts, chain, identities, identity, type OpenHost, openWorld, sellers, tokensOf } from "./world.ts";
 
 /**
  * Everything that can happen to the ledger: accounts and an identity that spend, sagas that stop, deliveries late and
@@ -25,7 +17,7 @@ import { accounts, identities, identity, type OpenHost, openWorld, sellers } fro
  */
 const owners = [...accounts, ...identities];
 
-type RequestTerms = { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[]; blocks?: boolean };
+type RequestTerms = { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[]; inPieces?: boolean };
 
 /** A saga under way, and the command it waits for. */
 type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boolean> };
@@ -33,10 +25,8 @@ type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boo
 /** Runs the operations, then ends everything that is open. Answers every command with its reply. */
 export async function play({ operations, ...run }: Run, open: OpenHost): Promise<string[]> {
   const { scale } = run;
-  let { shards } = run;
   const world = await openWorld(run, open);
   const { apply, clock, host, model } = world;
-  const settling = settleBatches(world);
   let made = 0;
   let named = 0;
   let rolled = 0;
@@ -45,20 +35,12 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   const admitted = new Set<string>();
   /** Of requests whose reservation failed and was undone. */
   const undone = new Set<string>();
-  /**
-   * Requests that an agent did not take, and does not remember. What arrives late holds them there, until the lease
-   * ends and the owner says that the agent does not serve them.
-   */
-  const notTaken = new Set<string>();
   /** Commands that have not arrived, and may yet. */
   const late: Step[] = [];
 
   const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
-  const holdOf = (which: number): { partition: Partition; row: HoldRow } | undefined =>
-    pick(
-      host.all("hold").filter(({ partition, row }) => partition === row.owner && !isCeiling(partition)),
-      which,
-    );
+  const holdOf = (which: number): { partition: Partition; row: ReceiptRow } | undefined =>
+    pick(host.all("receipt"), which);
 
   function begin(id: string, saga: Saga<boolean>): Running {
     return { id, saga, next: saga.next() };
@@ -69,8 +51,6 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     if (entry.next.done) return false;
     const { partition, command } = entry.next.value;
     const reply = await apply(partition, command);
-    const isTaken = "status" in reply && reply.status === "reserved";
-    if (command.type === "reserveOffer" && !isTaken) notTaken.add(`${command.id} ${partition}`);
     entry.next = entry.saga.next(reply);
     return !entry.next.done;
   }
@@ -98,18 +78,13 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     } catch (error) {
       if (error !== failure) throw error;
     }
-    if (command.type === "reserve" || command.type === "reserveCeiling") undone.add(entry.id);
+    if (command.type === "reserve" && !admitted.has(entry.id)) undone.add(entry.id);
   }
 
   /** L16. */
   function checkUndone(): void {
-    const told = new Set(world.outbox().map(({ row }) => row.id));
-    for (const { partition, row } of host.all("hold")) {
-      // A shard tells the ceiling once it is told itself.
-      const tellers = isCeilingShard(row.owner) ? [partition, row.owner] : [partition];
-      if (!undone.has(row.id) || tellers.some((teller) => told.has(deliveryId(row.id, teller)))) continue;
-      if (notTaken.has(`${row.id} ${partition}`)) continue;
-      assert.ok(!isUnresolved(row), `L16: ${partition} holds ${row.id}`);
+    for (const { partition, row } of host.all("receipt")) {
+      assert.ok(!undone.has(row.id) || !isHold(row), `L16: ${partition} holds ${row.id}`);
     }
   }
 
@@ -119,7 +94,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     amountNanoUsd: number,
     at: number,
     steps: number,
-    { claimed = null, offers = [], blocks = true }: RequestTerms = {},
+    { claimed = null, offers = [], inPieces = true }: RequestTerms = {},
   ): Promise<string> {
     made += 1;
     const id = requestName(made);
@@ -131,8 +106,8 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       leaseMs: 900_000,
       payer,
       detail: "{}",
-      blocks,
-      ...(shards === 1 ? {} : { ceiling: ceilingShard(1 + (Math.max(0, accounts.indexOf(owner)) % shards)) }),
+      chain,
+      inPieces,
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
       offers: offers.map(({ who, isStale }) => {
         const agent = sellers[who] ?? `0x${"c".repeat(40)}`;
@@ -153,7 +128,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       const id = await request(owner, { kind: "key", digest }, amount * scale, clock.now, 8);
       if (left <= open || !admitted.has(id)) continue;
       const chargeNanoUsd = Math.ceil((amount * scale) / 2);
-      await apply(owner, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+      await apply(owner, { ...settled(id, clock.now), chargeNanoUsd });
     }
   }
 
@@ -162,7 +137,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     if (hold === undefined) return;
     const { id } = hold.row;
     if (operation.op === "release")
-      await apply(hold.partition, { type: "release", id, at: clock.now, lossNanoUsd: 0, detail: "" });
+      await apply(hold.partition, { type: "release", id, at: clock.now, lossNanoUsd: 0, detail: "{}" });
     else await apply(hold.partition, { type: "orphan", id, at: clock.now, graceMs: 900_000 });
   }
 
@@ -197,7 +172,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           operation.amount * scale,
           clock.now + operation.skew,
           operation.steps,
-          { claimed: operation.claim, offers: operation.offers, blocks: operation.blocks },
+          { claimed: operation.claim, offers: operation.offers, inPieces: operation.inPieces },
         );
         return;
       }
@@ -221,16 +196,6 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "spree":
         await spree(operation);
         return;
-      case "closeBlock": {
-        const block = pick(host.all("block"), operation.which);
-        if (block !== undefined) await apply(block.partition, { type: "closeBlock", id: block.row.drawnBy });
-        return;
-      }
-      case "shards":
-        // By a redeployment, which also ends what the processes before it were at.
-        if (shards !== operation.shards) running = [];
-        shards = operation.shards;
-        return;
       case "step":
         await step(operation.which % Math.max(1, running.length));
         return;
@@ -249,11 +214,11 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "settle": {
         const hold = holdOf(operation.which);
         if (hold === undefined || !admitted.has(hold.row.id)) return;
-        const { id, amountNanoUsd: held } = hold.row;
+        const { id, heldNanoUsd: held } = hold.row;
         const chargeNanoUsd =
           { zero: 0, one: Math.min(1, held), half: Math.ceil(held / 2), all: held, over: held + 1 }[operation.charge] ??
           0;
-        await apply(hold.partition, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+        await apply(hold.partition, { ...settled(id, clock.now), chargeNanoUsd });
         return;
       }
       case "release":
@@ -267,14 +232,39 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         await apply(hold.partition, { type: "checkpoint", id: hold.row.id, deliveredNanoUsd, upstreamId: null });
         return;
       }
-      case "sweep": {
-        const hold = pick(
-          world.lapsed().filter(({ partition, row }) => partition !== row.owner),
-          operation.which,
-        );
-        if (hold === undefined) return;
-        const { id, owner } = hold.row;
-        running.push(begin(`sweep of ${id}`, asking(hold.partition, { id, owner }, clock.now)));
+      case "lower": {
+        const limits = [ceilingPartition, ...sellers.map(agentPartition)];
+        const limit = operation.limit === null ? null : (limits[operation.limit] ?? null);
+        begun("lower", lowerAllowances(pick(accounts, operation.who) ?? identity, { at: clock.now, limit }));
+        return;
+      }
+      case "hear": {
+        const account = pick(accounts, operation.who) ?? identity;
+        const free = { id: "none", at: clock.now, lossNanoUsd: 0, detail: "{}" };
+        begun("hear", sendHeard(chain, account, { type: "release", ...free }));
+        return;
+      }
+      case "copy":
+        world.copy(pick(owners, operation.who) ?? identity);
+        return;
+      case "putBack": {
+        const partition = pick(owners, operation.who) ?? identity;
+        const isBack = world.putBack(partition, operation.which);
+        if (isBack && !accounts.includes(partition)) await tellAgain(partition);
+        return;
+      }
+      case "emptyCeiling":
+        await tellAgain(ceilingPartition);
+        return;
+      case "setCarry":
+        await apply(ceilingPartition, {
+          ...{ type: "setCarry", day: utcDay(clock.now), amountNanoUsd: operation.amount * scale },
+        });
+        return;
+      case "giveUp": {
+        // The next request of that name comes too late.
+        const late = { id: requestName(made + 1), at: clock.now, lossNanoUsd: 0, detail: null };
+        await apply(pick(owners, operation.who) ?? identity, { type: "release", ...late });
         return;
       }
       case "offer": {
@@ -297,14 +287,6 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         if (hold !== undefined) await apply(hold.partition, { type: "reassign", id: hold.row.id });
         return;
       }
-      case "inquire":
-        // The next request of that name comes too late.
-        await apply(pick(owners, operation.who) ?? identity, {
-          type: "inquire",
-          id: requestName(made + 1),
-          at: clock.now,
-        });
-        return;
       case "deliver": {
         const delivery = pick(world.outbox(), operation.which);
         if (delivery !== undefined) await world.deliver(delivery, operation.acknowledge);
@@ -316,20 +298,8 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "conflict":
         await conflict(operation.which, operation.amount);
         return;
-      case "credit":
-        await apply(pick(accounts, operation.who) ?? identity, {
-          type: "credit",
-          id: `1:${operation.id}`,
-          at: clock.now,
-          amountNanoUsd: operation.amount * scale,
-          detail: "{}",
-        });
-        return;
-      case "debit":
-        await apply(pick(accounts, operation.who) ?? identity, {
-          ...{ type: "debit", id: `1:batch:${operation.id}`, at: clock.now, detail: "{}" },
-          amountNanoUsd: operation.amount * scale,
-        });
+      case "activate":
+        await world.activate(pick(accounts, operation.who) ?? identity, tokensOf(operation.amount * scale));
         return;
       case "createKey": {
         const { window, limit, expiresIn, nonce } = operation;
@@ -406,25 +376,42 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "tick":
         clock.now = ticked(clock.now, operation.by);
         return;
-      case "batch":
-        await settling.step(operation);
-        return;
-      case "carry":
-        await apply(ceilingPartition, {
-          ...{ type: "carry", id: `batch:${operation.which % 3}`, at: clock.now },
-          amountNanoUsd: operation.amount * scale,
-        });
-        return;
       case "forget":
         await forget(operation.table);
     }
   }
 
+  /** A limit lost its allowances: it is emptied, and all accounts tell it again what they used and hold. */
+  async function tellAgain(limit: Partition): Promise<void> {
+    await apply(limit, { type: "empty", at: clock.now, limit: 10_000 });
+    for (const account of accounts) await finish(begin("tell", lowering(account, limit)));
+    await apply(limit, { type: "fill" });
+  }
+
+  function* lowering(account: Partition, limit: Partition | null): Saga<boolean> {
+    yield* lowerAllowances(account, { at: clock.now, limit });
+    return false;
+  }
+
+  function begun(id: string, saga: Saga<unknown>): void {
+    running.push(
+      begin(
+        id,
+        (function* () {
+          yield* saga;
+          return false;
+        })(),
+      ),
+    );
+  }
+
+  async function finish(entry: Running): Promise<void> {
+    while (await advance(entry));
+  }
+
   /** As a job does it: in every partition that has such rows. */
-  async function forget(table: "hold" | "key" | "session"): Promise<void> {
-    const waiting = new Set(world.outbox().map(({ row }) => row.id.split(">")[0]));
-    const rows = host.all(table).filter(({ row }) => table !== "hold" || !waiting.has(row.id));
-    for (const [partition, entries] of Map.groupBy(rows, (entry) => entry.partition)) {
+  async function forget(table: "receipt" | "key" | "session"): Promise<void> {
+    for (const [partition, entries] of Map.groupBy(host.all(table), (entry) => entry.partition)) {
       await apply(partition, { type: "forget", at: clock.now, table, ids: entries.map(({ row }) => row.id) });
     }
   }
@@ -433,22 +420,23 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   async function drain(): Promise<void> {
     running = [];
     clock.now += 20 * 60_000;
-    for (const { partition, row } of world.lapsed().filter((hold) => hold.partition === hold.row.owner)) {
-      await apply(partition, { type: "orphan", id: row.id, at: clock.now, graceMs: 900_000 });
-      const end = { id: row.id, at: clock.now, lossNanoUsd: 0, detail: "" };
-      if (row.deliveredNanoUsd === 0) await apply(partition, { type: "release", ...end });
-      else await apply(partition, { type: "settle", ...end, chargeNanoUsd: row.deliveredNanoUsd });
-    }
     await world.deliverAll();
-    // First the accounts are asked, then the shards.
-    for (let rounds = 0; rounds < 2; rounds++) {
-      for (const { partition, row } of world.lapsed()) {
-        const saga = begin(`sweep of ${row.id}`, asking(partition, row, clock.now));
-        while (await advance(saga));
-      }
-      await world.deliverAll();
+    for (const { partition, row } of world.lapsed()) {
+      await apply(partition, { type: "orphan", id: row.id, at: clock.now, graceMs: 900_000 });
+      const { id, deliveredNanoUsd: chargeNanoUsd } = row;
+      const released = { type: "release", id, at: clock.now, lossNanoUsd: 0, detail: "{}" } as const;
+      const command = chargeNanoUsd === 0 ? released : { ...settled(id, clock.now), chargeNanoUsd };
+      await finish(begin("sweep", heard(partition, command)));
     }
+    clock.now += ALLOWANCE_MS;
+    for (const account of accounts) await finish(begin("lower", lowering(account, null)));
+    await world.deliverAll();
     world.checkDrained();
+  }
+
+  function* heard(partition: Partition, command: Command): Saga<boolean> {
+    yield* sendHeard(chain, partition, command);
+    return false;
   }
 
   for (const operation of operations) {
@@ -470,10 +458,8 @@ function* reserving(reservation: Reservation): Saga<boolean> {
   return status === "reserved";
 }
 
-/** A sweep admits nothing. */
-function* asking(follower: Partition, hold: { id: string; owner: Partition }, at: number): Saga<boolean> {
-  yield* askOwner(follower, hold, at);
-  return false;
+function settled(id: string, at: number) {
+  return { type: "settle", id, at, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
 }
 
 function requestName(number: number): string {

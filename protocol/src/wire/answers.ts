@@ -4,6 +4,7 @@ import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
+import { receiptSettlement } from "./settlement.ts";
 
 /** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
 export const errorAnswer = z.strictObject({
@@ -27,6 +28,7 @@ const usage = z.strictObject({
   completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
   ...amounts("cost"),
   estimated,
+  receipt: z.string().optional().describe("Of a stream: the signed receipt, as `x-receipt` has it of a whole answer."),
 });
 
 export const chatAnswer = z.looseObject({
@@ -154,14 +156,11 @@ export const pricesAnswer = z.strictObject({
 
 export const generationAnswer = z.strictObject({
   data: generation.extend({
-    settlement: z
-      .strictObject({
-        status: z.enum(["pending", "posted", "final", "refused"]),
-        batch: z.int().nullable(),
-        transaction: hash.nullable().describe("The transaction that settled the batch, or was sent last to do so."),
-        leaf: hash.nullable().describe("The use's leaf in the Merkle tree of its batch."),
-        proof: z.array(hash).nullable().describe("`verify` of the settlement contract takes it."),
-      })
+    signed_receipt: z
+      .string()
+      .nullable()
+      .describe("The header `x-receipt` of the answer (JWS, EdDSA). Null: nothing was charged to the balance."),
+    settlement: receiptSettlement
       .nullable()
       .describe("What became of the charge on chain. Null: nothing was charged to the balance."),
   }),
@@ -239,7 +238,7 @@ export const ownKeyAnswer = z.strictObject({ data: z.union([ownKey, ownSession])
 export const creditsAnswer = z.strictObject({
   data: z.strictObject({
     ...amounts("total_credits", "total_usage", "reserved", "available"),
-    ...amounts("debited_elsewhere"),
+    ...amounts("debited", "taken_over"),
     pending: z
       .array(z.strictObject({ ...amounts("amount"), block: count, transaction: z.string() }))
       .nullable()
@@ -270,7 +269,7 @@ export const rootAnswer = z.strictObject({
 export const healthAnswer = z.strictObject({
   status: z.enum(["ok", "degraded", "unavailable"]),
   checks: z.strictObject({
-    ledger: z.enum(["ok", "unavailable", "behind"]).describe("`behind`: it is older than the chain."),
+    ledger: z.enum(["ok", "unavailable", "behind"]).describe("`behind`: the chain is not read far enough."),
     prices: z.enum(["ok", "unavailable"]),
     provider: z.enum(["ok", "refused", "unknown"]).describe("Whether the provider accepts the gateway's key."),
   }),
@@ -314,6 +313,7 @@ export const contractsAnswer = z.strictObject({
         }),
       )
       .describe("The primary chain first."),
+    receipt_key: hash.nullable().describe("The public key (Ed25519) that signs receipts, as the settlement has it."),
     abis: z
       .record(z.string(), z.array(z.looseObject({ type: z.string() })))
       .describe(
@@ -348,15 +348,16 @@ export const statusAnswer = z.strictObject({
         last_poll_at: time.nullable(),
       })
       .nullable()
-      .describe("What posts uses on chain. Null: this gateway posts nothing."),
-    posted: z
+      .describe("What posts statements on chain. Null: this gateway posts nothing."),
+    settlement: z
       .strictObject({
-        batches: count,
         ...anyAmounts("debited"),
-        foreign_batch: z
-          .int()
+        chunks_in_flight: count.describe("A chunk is a transaction that debits many accounts."),
+        ...amounts("waiting"),
+        waiting_accounts: count.describe("Accounts with a statement that is not final. They owe `waiting` by it."),
+        oldest_at: time
           .nullable()
-          .describe("The first batch that this gateway did not post and its operator has not accepted."),
+          .describe("When the oldest use in such a statement was admitted. Null: there is none."),
       })
       .nullable()
       .describe("What is posted on chain, as far as the gateway has read its final blocks. Null: it has read none."),

@@ -1,64 +1,107 @@
 import * as z from "zod";
-import { amounts, amountsOrNull, count, hash, time } from "./fields.ts";
+import { address, amounts, amountsOrNull, count, hash, nanoUsd, time } from "./fields.ts";
 
-/** The gateway's answers about batches, and about days that were reconciled with the chain. */
-const batchStatus = z
-  .enum(["pending", "posted", "final"])
-  .describe(
-    "`pending`: being prepared. `posted`: its transaction was sent. `final`: its transaction cannot be undone.",
-  );
+/**
+ * The gateway's answers about statements, and about days that were reconciled with the chain. Everything that an account
+ * ever owed is one line from 0: a use, a statement and a record are stretches of it, `(before, after]` in nano-dollars.
+ */
+const day = z.iso.date();
 
-const batch = z.strictObject({
-  id: z.int(),
-  status: batchStatus,
-  day: z.iso.date().nullable().describe("The UTC day whose ceiling it is paid from."),
-  root: hash.describe("The Merkle root of its uses, which the settlement contract stores."),
-  uses: count,
+const part = z.strictObject({
+  agent: address,
+  day: day.describe("The UTC day of the agent's allowance."),
   ...amounts("amount"),
-  transaction: hash.nullable(),
-  block: z.int().nullable(),
 });
 
-export const batchesAnswer = z.strictObject({
-  data: z.array(batch),
-  next_before: z.int().nullable().describe("Send it as `before` for the next page. Null: there are no older batches."),
+/** A final debit. Its leaf in the chunk's tree is made of the fields before `chunk`, and of the account. */
+export const bookedRecord = z.strictObject({
+  before_nano_usd: nanoUsd.describe("The account's debited total before it."),
+  ...amounts("amount"),
+  root: hash.describe(
+    "The Merkle root of the uses of its statement. Two records have one root if it was paid in parts.",
+  ),
+  parts: z.array(part).describe("What agents served of the amount. A tenth comes back in tokens."),
+  chunk: z.strictObject({
+    root: hash.describe("The settlement contract stores the chunk's block under it: `blockOf(root)`."),
+    block: count,
+    transaction: hash,
+    day: day.describe("The UTC day whose ceiling it is paid from."),
+  }),
+  proof: z.array(hash).describe("Leads from the record's leaf to the chunk's root."),
+});
+
+const statement = z.strictObject({
+  before_nano_usd: nanoUsd,
+  after_nano_usd: nanoUsd,
+  root: hash.nullable().describe("The Merkle root of its uses. Null: it is being made."),
+});
+
+/** Of a statement: `posted` once its transaction was sent. */
+const openStatus = z.enum(["pending", "posted"]);
+
+export const statementsAnswer = z.strictObject({
+  data: z.strictObject({
+    account: address,
+    ...amounts("debited"),
+    records: z.array(bookedRecord).describe("In order. Each begins where the one before it ended."),
+    open: statement
+      .extend({ status: openStatus })
+      .nullable()
+      .describe("The statement that is not final. Null: there is none."),
+    ...amounts("unsealed"),
+    oldest_at: time.nullable().describe("When the oldest use was admitted that is not final. Null: all are final."),
+    waiting_for: z.string().nullable().describe("Why what is not final waits, as a sentence. Null: it is on its way."),
+  }),
+  next_after: nanoUsd.nullable().describe("Send it as `after` for the next records. Null: there are none."),
+});
+
+/** A use: all of its leaf but the statement. `charged` is `ends_at - max(before, ends_at - charge)` of a statement. */
+const use = z.strictObject({
+  id: z.string().describe("The receipt's id."),
+  ends_at_nano_usd: nanoUsd.describe("The account's total of charges after it."),
+  ...amounts("charge"),
+  day_served: day.describe("The UTC day of its admission."),
+  served_by: z.union([z.literal("protocol"), address]).describe("`protocol`, or the agent whose allowance paid."),
+  offer: hash.nullable().describe("The hash of the agent's offer."),
+  price_snapshot: z.string(),
+});
+
+export const statementUsesAnswer = z.strictObject({
+  data: z.array(use).describe("In order of settlement. Those of an API key are its own, and have gaps between them."),
+  next_after: nanoUsd.nullable().describe("Send it as `after` for the next uses. Null: there are none."),
+});
+
+/** What became of a charge, in a receipt. */
+export const receiptSettlement = z.strictObject({
+  status: z
+    .enum(["pending", "posted", "final"])
+    .describe(
+      "`pending`: not sent yet. `posted`: its transaction was sent. `final`: its transaction cannot be undone.",
+    ),
+  ends_at_nano_usd: nanoUsd.describe("The account's total of charges after it."),
+  statement: statement.nullable().describe("Null: it is in none yet."),
+  leaf: hash.nullable().describe("Its leaf in the tree of its statement."),
+  proof: z
+    .array(hash)
+    .nullable()
+    .describe(
+      "Leads from the leaf to the statement's root. Null: there is no root yet, or the statement has more than " +
+        "256 uses: make it from GET /api/v1/statements/uses.",
+    ),
+  record: bookedRecord.nullable().describe("The final debit. The contract's `verify` takes both proofs."),
 });
 
 const reconciliation = z.strictObject({
-  day: z.iso.date(),
-  status: z.enum(["open", "closed"]).describe("`open`: something of the day is not final, and the record changes."),
-  at: time.describe("When it was last reconciled."),
-  ...amountsOrNull("accounts"),
-  ...amounts("journal", "batches", "debited", "carried", "on_their_way", "waiting", "set_aside", "foreign"),
-  ...amounts("unexplained"),
-  uses: count,
-  free_uses: count.describe("Uses that cost nothing, and are in no batch."),
+  day,
+  at: time.describe("When it was reconciled."),
+  ...amountsOrNull("uses"),
+  ...amounts("statements", "debited", "foreign", "unexplained"),
+  chunks: count,
 });
 
 export const reconciliationsAnswer = z.strictObject({
   data: z.array(reconciliation),
-  next_before: z.iso.date().nullable().describe("Send it as `before` for the next page. Null: there is none."),
+  next_before: day.nullable().describe("Send it as `before` for the next page. Null: there is none."),
 });
 
 export const reconciliationAnswer = z.strictObject({ data: reconciliation });
-
-export const batchAnswer = z.strictObject({
-  data: batch.extend({
-    leaves: z
-      .array(
-        z.strictObject({
-          id: z.string().describe("The receipt's id."),
-          ...amounts("charge"),
-          day_served: z.int().describe("The UTC day of its admission, in days since 1970."),
-          served_by: z.string().describe("`protocol`, or the token of the agent whose allowance paid."),
-          offer: hash.nullable().describe("The hash of the agent's offer."),
-          leaf: hash,
-          proof: z.array(hash),
-        }),
-      )
-      .optional()
-      .describe(
-        "With a credential: its uses. Those of a wallet's session are all of the account, and sum to its debit.",
-      ),
-  }),
-});

@@ -1,9 +1,10 @@
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import type { Evidence, ReadSecondary } from "./evidence.ts";
-import { type Found, failed, forAddress, forFirstBlock, passed, skipped } from "./found.ts";
+import { type Found, failed, forAddress, forFirstBlock, NOT_WHOLE, passed, skipped } from "./found.ts";
 
 /** Solvency: on the primary chain to the nano-dollar, on the others that supply is not above what covers it. */
 export function checkBooks(evidence: Evidence): Found {
+  if (evidence.books === null) return skipped(NOT_WHOLE);
   const { primary, secondaries } = evidence.books;
   const nodes = new Set([primary.node, ...secondaries.flatMap((each) => ("node" in each ? each.node : []))]);
   const trusts = [...nodes].map((node) => `nodes that ${node} chose`);

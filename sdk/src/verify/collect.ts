@@ -1,5 +1,4 @@
-import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import type { Hex } from "viem";
+import { DAY_MS } from "@inference/protocol/window";
 import { readStatus } from "../activate.ts";
 import { chainClients } from "../chain-clients.ts";
 import { gatewayTime } from "../clock.ts";
@@ -9,48 +8,102 @@ import { RefusedError } from "../errors.ts";
 import { requestText } from "../request.ts";
 import { requireAccount } from "../send.ts";
 import {
-  type Batch,
-  batches,
   type ListedReceipt,
   readActivity,
-  readBatch,
   readCredits,
+  readStatements,
   receipts,
+  type StatementUse,
+  statementUses,
 } from "../spending.ts";
 import { collectBooks } from "./collect-books.ts";
-import { inRanges } from "./events-in-ranges.ts";
-import type { ChainEvidence, Evidence } from "./evidence.ts";
-import { firstBlockOf } from "./first-block.ts";
+import { collectChain } from "./collect-chain.ts";
+import type { Evidence, Period, RequestLog } from "./evidence.ts";
+import { type Statement, startOf, statementsOf } from "./statements.ts";
 
 /** Reads all that the checks look at. Needs an account, which signs in: a key does not see the whole account. */
-export async function collectEvidence(given: Connection): Promise<Evidence> {
+export async function collectEvidence(given: Connection, log: RequestLog | null): Promise<Evidence> {
+  const { connection, ...origin } = await originOf(given);
+  const { credits, listed, totals } = await readSpending(connection);
+  const { records, waiting_for: waitingFor } = await readStatements(connection);
+  const uses: StatementUse[] = [];
+  for await (const use of statementUses(connection)) {
+    // What was settled since the balance was read.
+    if (use.ends_at_nano_usd > credits.total_usage_nano_usd) break;
+    uses.push(use);
+  }
+  const said = {
+    ...{ records, uses, receipts: listed, prices: await readPrices(connection, uses, listed) },
+    retentionDays: (await readStatus(connection)).receipt_retention_days,
+    balance: { credits, totals, waitingFor },
+  };
+  const chain = await collectChain(await chainClients(connection), { ...origin, said });
+  return { ...origin, period: null, said, chain, books: await collectBooks(connection), log };
+}
+
+/**
+ * The bill of some days: the final statements from the first use of these days to the last one, whole, and the uses that
+ * are in none yet.
+ */
+export async function collectBill(given: Connection, period: Period, log: RequestLog | null): Promise<Evidence> {
+  const { connection, ...origin } = await originOf(given);
+  const { records: all } = await readStatements(connection);
+  const statements = statementsOf(all);
+  const found = await readUsesOf(connection, period, statements);
+  const isIn = ({ day_served: day }: StatementUse) => day >= period.from && day <= period.to;
+  const [first, last] = [found.find(isIn), found.findLast(isIn)];
+  const [start, end] = [first === undefined ? 0 : startOf(first), last?.ends_at_nano_usd ?? 0];
+  const billed = statements.filter((each) => each.paidToNanoUsd > start && each.beforeNanoUsd < end);
+  const from = Math.min(start, billed[0]?.beforeNanoUsd ?? start);
+  const to = Math.max(end, billed.at(-1)?.paidToNanoUsd ?? end);
+  const uses = found.filter((use) => use.ends_at_nano_usd > from && startOf(use) < to);
+  const days = uses.map(({ day_served: day }) => day).sort();
+  const listed: ListedReceipt[] = [];
+  const ofDays = { from: days[0] ?? period.from, to: days.at(-1) ?? period.to };
+  for await (const receipt of receipts(connection, ofDays)) listed.push(receipt);
+  const said = {
+    ...{ records: billed.flatMap(({ records }) => records), uses, receipts: listed },
+    ...{ prices: await readPrices(connection, uses, listed), balance: null },
+    retentionDays: (await readStatus(connection)).receipt_retention_days,
+  };
+  const chain = await collectChain(await chainClients(connection), { ...origin, said });
+  return { ...origin, period, said, chain, books: null, log };
+}
+
+/** The uses from the first statement that may have one of these days on. */
+async function readUsesOf(connection: Connection, { from, to }: Period, statements: readonly Statement[]) {
+  // Until 06:00 the ceiling of the day before pays.
+  const earliest = dayOf(Date.parse(from) - DAY_MS);
+  const first = statements.find(({ records }) => records.some(({ chunk }) => chunk.day >= earliest));
+  const after = first?.beforeNanoUsd ?? statements.at(-1)?.paidToNanoUsd ?? 0;
+  // A use settles in the order in which requests end, up to a day after its admission.
+  const latest = dayOf(Date.parse(to) + DAY_MS);
+  const uses: StatementUse[] = [];
+  let end = Number.POSITIVE_INFINITY;
+  for await (const use of statementUses(connection, after)) {
+    if (startOf(use) >= end) break;
+    uses.push(use);
+    if (use.day_served <= latest || end < Number.POSITIVE_INFINITY) continue;
+    end = statements.find(({ paidToNanoUsd }) => paidToNanoUsd >= use.ends_at_nano_usd)?.paidToNanoUsd ?? 0;
+  }
+  return uses;
+}
+
+/** Where evidence comes from. */
+async function originOf(given: Connection) {
   const { address: account } = requireAccount(given);
   const connection = { ...given, apiKey: null };
   const { entry } = await chainClients(connection);
   const chainId = entry.chain_id;
-  const { credits, listed, totals } = await readSpending(connection);
-  const chain = await collectChain(connection, account);
   return {
-    version: 3,
+    ...({ connection, version: 4, gateway: connection.gateway, account } as const),
     madeAt: new Date(await gatewayTime(connection)).toISOString(),
-    gateway: connection.gateway,
-    account,
     contract: {
       chainId,
       address: contractOn(connection, entry, "inferenceSettlement"),
       named: entry.contracts.inferenceSettlement ?? null,
       isPinned: isPinned(connection, chainId, "inferenceSettlement"),
     },
-    said: {
-      credits,
-      receipts: listed,
-      totals,
-      retentionDays: (await readStatus(connection)).receipt_retention_days,
-      batches: await collectBatches(connection, chain),
-      prices: await readPrices(connection, listed),
-    },
-    chain,
-    books: await collectBooks(connection),
   };
 }
 
@@ -77,34 +130,16 @@ async function readSpending(connection: Connection) {
 
 /** No gateway of this kind is older. */
 const FIRST_DAY = "2026-01-01";
-const DAY_MS = 86_400_000;
 
-/** The account's batches: those in which the gateway shows uses of it, and those that debited it. */
-async function collectBatches(connection: Connection, { debits, roots }: ChainEvidence): Promise<Batch[]> {
-  const debited = new Set(debits.map(({ batch }) => batch));
-  const own: Batch[] = [];
-  for await (const { id } of batches(connection)) {
-    const batch = await readBatch(connection, id);
-    if ((batch.leaves ?? []).length > 0 || debited.has(id)) own.push(batch);
-  }
-  const { entry, reader } = await chainClients(connection);
-  const address = contractOn(connection, entry, "inferenceSettlement");
-  const final = await reader.getBlock({ blockTag: "finalized" });
-  for (const { id } of own) {
-    const query = { address, abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(id)] } as const;
-    roots[id] = await reader.readContract({ ...query, blockNumber: final.number });
-  }
-  return own;
-}
-
-/** The prices of all receipts that rest on a usage. */
+/** The prices that uses and receipts name. */
 async function readPrices(
   connection: Connection,
+  uses: readonly StatementUse[],
   listed: readonly ListedReceipt[],
 ): Promise<Evidence["said"]["prices"]> {
-  const ids = listed.filter(({ basis }) => basis === "usage").flatMap(({ price_snapshot: id }) => id ?? []);
+  const charged = [...uses, ...listed.filter(({ charge_nano_usd: charge }) => charge > 0)];
   const prices: Record<string, string | null> = {};
-  for (const id of new Set(ids)) {
+  for (const id of new Set(charged.flatMap(({ price_snapshot: id }) => id ?? []))) {
     prices[id] = await requestText(connection, `/api/v1/prices/${encodeURIComponent(id)}`).catch(nullIfUnknown);
   }
   return prices;
@@ -116,55 +151,6 @@ function nullIfUnknown(error: unknown): null {
   throw error;
 }
 
-async function collectChain(connection: Connection, account: Hex): Promise<ChainEvidence> {
-  const clients = await chainClients(connection);
-  const { entry, reader, nodeOf } = clients;
-  const contract = {
-    address: contractOn(connection, entry, "inferenceSettlement"),
-    abi: inferenceSettlementAbi,
-  } as const;
-  const { number: block, timestamp } = await reader.getBlock({ blockTag: "finalized" });
-  const creditNanoUsd = await reader.readContract({
-    ...{ ...contract, functionName: "creditNanoUsd", args: [account], blockNumber: block },
-  });
-  const first = await firstBlockOf(clients, contract.address, block);
-  const activated = await inRanges(first, block, (fromBlock, toBlock) =>
-    reader.getContractEvents({
-      ...contract,
-      eventName: "Activated",
-      args: { account },
-      fromBlock,
-      toBlock,
-      strict: true,
-    }),
-  );
-  const debited = await inRanges(first, block, (fromBlock, toBlock) =>
-    reader.getContractEvents({
-      ...contract,
-      eventName: "Debited",
-      args: { account },
-      fromBlock,
-      toBlock,
-      strict: true,
-    }),
-  );
-  return {
-    node: nodeOf,
-    firstBlockBy: first.by,
-    block: Number(block),
-    at: new Date(Number(timestamp) * 1_000).toISOString(),
-    creditNanoUsd: String(creditNanoUsd),
-    activations: activated.map(({ args, blockNumber, transactionHash: transaction }) => ({
-      amountToken: String(args.amount),
-      block: Number(blockNumber),
-      transaction,
-    })),
-    debits: debited.map(({ args, blockNumber, transactionHash: transaction }) => ({
-      batch: Number(args.batch),
-      amountNanoUsd: String(args.amountNanoUsd),
-      block: Number(blockNumber),
-      transaction,
-    })),
-    roots: {},
-  };
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
 }

@@ -1,17 +1,19 @@
 import type { Hex } from "viem";
 import type { NodeOf } from "../chain-clients.ts";
-import type { Batch, Credits, ListedReceipt } from "../spending.ts";
+import type { BookedRecord, Credits, ListedReceipt, StatementUse } from "../spending.ts";
 
 /**
  * What the gateway and the chains said of an account at one time: all that the checks look at. It is JSON, so it can be
  * kept and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
  */
 export type Evidence = {
-  version: 3;
+  version: 4;
   /** RFC 3339. */
   madeAt: string;
   gateway: string;
   account: Hex;
+  /** The UTC days of a bill, both included. Null: all that the account was ever charged. */
+  period: Period | null;
   contract: {
     chainId: number;
     /** The settlement contract that was asked. */
@@ -23,36 +25,55 @@ export type Evidence = {
   };
   /** What the gateway says. */
   said: {
-    credits: Credits;
+    /** The final debits: all, or those of a bill's statements. */
+    records: BookedRecord[];
+    /** In order of settlement: all, or those of a bill's statements and of its days. */
+    uses: StatementUse[];
     receipts: ListedReceipt[];
-    /** What was spent on each UTC day, in nano-dollars. Totals are kept when receipts are forgotten. */
-    totals: Readonly<Record<string, number>>;
     /** How long it keeps receipts. */
     retentionDays: number;
-    /** The batches with uses of the account, and those that debited it on chain. */
-    batches: Batch[];
-    /** By snapshot that a receipt names: the text of GET /prices/{snapshot}; null if it is not kept. */
+    /** By snapshot that a use or a receipt names: the text of GET /prices/{snapshot}; null if it is not kept. */
     prices: Readonly<Record<string, string | null>>;
+    /** Null in a bill. */
+    balance: {
+      credits: Credits;
+      /** What was spent on each UTC day, in nano-dollars. Totals are kept when receipts are forgotten. */
+      totals: Readonly<Record<string, number>>;
+      /** Why what is not final waits. */
+      waitingFor: string | null;
+    } | null;
   };
-  chain: ChainEvidence;
-  books: BooksEvidence;
+  /** Null: no node was asked. */
+  chain: ChainEvidence | null;
+  /** Null in a bill. */
+  books: BooksEvidence | null;
+  log: RequestLog | null;
+};
+
+export type Period = { from: string; to: string };
+
+/** The signed receipts that the customer kept. */
+export type RequestLog = {
+  receipts: readonly string[];
+  /** Whether it has every request of the account since its first receipt. */
+  isComplete: boolean;
 };
 
 /** What the primary chain says of the account, at its last final block. */
 export type ChainEvidence = {
   node: NodeOf;
-  /** Whose word it is that no event is older than the first one that was read. */
-  firstBlockBy: NodeOf;
   block: number;
   /** The block's time, RFC 3339: a clock that is not the gateway's. */
   at: string;
-  creditNanoUsd: string;
-  activations: { amountToken: string; block: number; transaction: Hex }[];
-  debits: { batch: number; amountNanoUsd: string; block: number; transaction: Hex }[];
-  /** By batch: the root that the contract stores; zero if it has none. */
-  roots: Record<string, Hex>;
+  activatedNanoUsd: string;
+  debitedNanoUsd: string;
+  servedNanoUsd: string;
+  /** The part of the tenths that nobody has pulled. */
+  owedBackNanoUsd: string;
+  receiptKey: Hex;
+  /** By chunk root that a record names: the block that the contract stores; 0 if it stores none. */
+  blocks: Record<string, number>;
 };
-
 /** The books of all chains, each at its last final block. */
 export type BooksEvidence = {
   primary: Record<"backingNanoUsd" | "supplyNanoUsd" | "creditNanoUsd" | "owedNanoUsd" | "linesNanoUsd", string> & {

@@ -26,7 +26,18 @@ export function forAddress({ contract }: Evidence): string[] {
   return contract.isPinned ? [] : ["the gateway, for the contract's address"];
 }
 
+/** Whom a check believes that asked the primary chain. */
+export function forChain(evidence: Evidence): string[] {
+  return [`a node that ${evidence.chain?.node} chose`, ...forAddress(evidence)];
+}
+
 /** The gateway, for the first block of the events, unless a node told it. */
-export function forFirstBlock({ firstBlockBy }: Pick<Evidence["chain"], "firstBlockBy">): string[] {
+export function forFirstBlock({ firstBlockBy }: { firstBlockBy: string }): string[] {
   return firstBlockBy === "the gateway" ? ["the gateway, that no event is older than its first block"] : [];
 }
+
+/** Why a check is skipped that needs the whole account and the chain. */
+export const NOT_WHOLE = "it needs the whole account and a node";
+
+/** Why a check is skipped that needs the chain. */
+export const NO_NODE = "no node was asked: name one of your own";

@@ -1,19 +1,15 @@
+import { type Keccak, pureKeccak } from "@inference/protocol/merkle-tree";
 import type { Hex } from "viem";
-import {
-  checkBalance,
-  checkContract,
-  checkDebits,
-  checkLeaves,
-  checkPrices,
-  checkReceipts,
-  checkUsage,
-} from "./check-account.ts";
+import { checkBalance, checkContract, checkPrices, checkReceipts, checkUsage, checkWaiting } from "./check-account.ts";
 import { checkBooks } from "./check-books.ts";
-import type { Evidence } from "./evidence.ts";
+import { checkRequests } from "./check-requests.ts";
+import { checkDebits, checkLeaves, checkServed } from "./check-statements.ts";
+import type { Evidence, RequestLog } from "./evidence.ts";
 import type { Found } from "./found.ts";
+import { type PaidStatement, paidStatements, type Tools } from "./statements.ts";
 
 export type Check = Found & {
-  id: "contract" | "prices" | "usage" | "receipts" | "leaves" | "debits" | "balance" | "books";
+  id: (typeof checks)[number]["id"];
   /** What was to be shown. */
   title: string;
 };
@@ -22,52 +18,102 @@ export type Verdict = {
   checks: Check[];
   /** `fail` if any check fails; `skipped` if none does and any was skipped. */
   outcome: Check["outcome"];
-  /** What no check shows. */
+  /** What no check shows. It is known before the first one: see {@link notProven}. */
   notProven: readonly string[];
 };
 
-/**
- * @param options.isBundle The evidence was kept by somebody: whoever made it is trusted for all that it says.
- * @param options.settlement The settlement contract's address that whoever judges a bundle trusts. Without it the
- *   bundle's word is taken, and the check of the contract is skipped.
- */
-export function judge(given: Evidence, { isBundle = false, settlement }: JudgeOptions = {}): Verdict {
+export type JudgeOptions = {
+  /** The evidence was kept by somebody: whoever made it is trusted for all that it says. */
+  isBundle?: boolean;
+  /** The chain's part of a bundle was read anew, with {@link askChain}. */
+  isAsked?: boolean;
+  /**
+   * The settlement contract's address that whoever judges a bundle trusts. Without it the bundle's word is taken, and the
+   * check of the contract is skipped.
+   */
+  settlement?: Hex | undefined;
+  /** A faster hash, such as that of `@inference/protocol/keccak-wasm`. */
+  keccak?: Keccak | undefined;
+};
+
+export async function judge(given: Evidence, options: JudgeOptions = {}): Promise<Verdict> {
+  const { isBundle = false, isAsked = false, settlement, keccak = pureKeccak } = options;
   const evidence = isBundle ? { ...given, contract: { ...given.contract, isPinned: settlement !== undefined } } : given;
-  const maker = isBundle ? ["whoever made this bundle"] : [];
-  const judged = checks.map(({ id, title, check }): Check => {
-    const found = tried(() => check(evidence, isBundle ? settlement : undefined));
-    return { id, title, ...found, trusts: [...found.trusts, ...maker] };
-  });
+  const makerOf = (id: Check["id"]) => {
+    return isBundle && !(isAsked && PROVED_BY_CHAIN.includes(id)) ? ["whoever made this bundle"] : [];
+  };
+  let laid: PaidStatement[] | undefined;
+  const statements = () => (laid ??= paidStatements(evidence, keccak));
+  const tools = { keccak, statements, own: isBundle ? settlement : undefined };
+  const judged: Check[] = [];
+  for (const { id, title, check } of checks) {
+    if (!isMade(id, evidence)) continue;
+    const found = await tried(async () => check(evidence, tools));
+    judged.push({ id, title, ...found, trusts: [...found.trusts, ...makerOf(id)] });
+  }
   const has = (outcome: Check["outcome"]) => judged.some((check) => check.outcome === outcome);
-  return { checks: judged, outcome: has("fail") ? "fail" : has("skipped") ? "skipped" : "pass", notProven };
+  const outcome = has("fail") ? "fail" : has("skipped") ? "skipped" : "pass";
+  return { checks: judged, outcome, notProven: notProven({ ...evidence, isUnasked: isBundle && !isAsked }) };
 }
 
-type JudgeOptions = { isBundle?: boolean; settlement?: Hex | undefined };
+/** Hashes lead from these to what a node says, whoever kept them. */
+const PROVED_BY_CHAIN: readonly string[] = ["contract", "prices", "debits", "leaves", "requests", "served"];
 
-const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evidence, own?: Hex) => Found }[] = [
+type Checker = { id: string; title: string; check: (evidence: Evidence, tools: Tools) => Found | Promise<Found> };
+
+const checks = [
   { id: "contract", title: "the settlement contract is the right one", check: checkContract },
-  { id: "prices", title: "the prices of each receipt are published as they were", check: checkPrices },
+  { id: "prices", title: "the prices of each use are published as they were", check: checkPrices },
   { id: "usage", title: "each charge is the usage at the published prices", check: checkUsage },
   { id: "receipts", title: "the receipts come to what was spent, and the balance to the rest", check: checkReceipts },
-  { id: "leaves", title: "each use leads to the root that the contract stores", check: checkLeaves },
-  { id: "debits", title: "the uses of each batch come to its debit on chain", check: checkDebits },
-  { id: "balance", title: "activations less debits are the credit, on chain and here", check: checkBalance },
+  { id: "debits", title: "each debit on chain begins where the last one ended", check: checkDebits },
+  { id: "leaves", title: "the uses under each root fill its debits, each once and as its receipt", check: checkLeaves },
+  { id: "requests", title: "each use is a request of yours, by your signed receipts", check: checkRequests },
+  { id: "served", title: "a tenth of what agents served comes back", check: checkServed },
+  { id: "waiting", title: "nothing waits longer than promised", check: checkWaiting },
+  { id: "balance", title: "what was activated on chain is credited here", check: checkBalance },
   { id: "books", title: "every claim on every chain is covered by dollars", check: checkBooks },
-];
+] as const satisfies readonly Checker[];
 
-const notProven = [
-  "That the provider counted tokens rightly and ran the model that it names, and that the gateway tells its count.",
-  "Charges that do not rest on a usage, such as those of broken streams and images: see `basis` in the receipt.",
-  "That uses which wait for a batch come into one: a check fails only after seven days.",
-  "That prices were announced before they were used: a receipt names them, and nobody else says of which time they are.",
-  "What the contracts do: that is in their code, at the address that you trust.",
-  "That there is no further chain: one that the gateway does not name is noticed by its line, and that may be empty.",
-  "The charges of other accounts: each can check its own.",
-];
+/** The checks of the whole account are not made of a bill, and the one of requests not without a log. */
+function isMade(id: Check["id"], { period, log }: Evidence): boolean {
+  if (id === "requests") return log !== null;
+  return period === null || !["receipts", "waiting", "balance", "books"].includes(id);
+}
 
-function tried(check: () => Found): Found {
+type Beforehand = { log: RequestLog | null; period: Evidence["period"]; isUnasked?: boolean };
+
+/** What no check can show. Tell it before the checks begin. */
+export function notProven({ log, period, isUnasked = false }: Beforehand): string[] {
+  return [
+    ...(isUnasked ? ["What the chain says: the file tells it. Name a node of your own to ask the contract."] : []),
+    ...(log === null
+      ? [
+          "That you made these requests: a gateway that repeats or invents some passes. Keep signed receipts to check it.",
+        ]
+      : []),
+    ...(log?.isComplete === false
+      ? ["That you made the requests that are not in your log: a check names their sum."]
+      : []),
+    "That the provider counted tokens rightly and ran the model that it names, and that the gateway tells its count.",
+    "Charges that do not rest on a usage, such as those of broken streams and images: a check names their sum.",
+    ...(period === null
+      ? ["That what waits is posted: a check fails only 7 days after the day in the receipt, or 33 days below a cent."]
+      : ["The balance, the books, what waits, and the other days: that takes the whole account."]),
+    "That prices were announced before they were used: only the gateway says when a price took effect.",
+    "What the contracts do: that is in their code, at the address that you trust.",
+    ...(period === null
+      ? [
+          "That there is no further chain: one that the gateway does not name is noticed by its line, and that may be empty.",
+        ]
+      : []),
+    "The charges of other accounts: each can check its own.",
+  ];
+}
+
+async function tried(check: () => Promise<Found>): Promise<Found> {
   try {
-    return check();
+    return await check();
   } catch (error) {
     return { outcome: "fail", detail: `what was said cannot be read: ${String(error)}`, trusts: [] };
   }

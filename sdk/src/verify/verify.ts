@@ -1,20 +1,28 @@
 import type { Connection } from "../connection.ts";
 import { pause } from "../pause.ts";
 import { collectEvidence } from "./collect.ts";
-import type { Evidence } from "./evidence.ts";
-import { judge, type Verdict } from "./judge.ts";
+import type { Evidence, RequestLog } from "./evidence.ts";
+import { type JudgeOptions, judge, type Verdict } from "./judge.ts";
+
+export type VerifyOptions = Pick<JudgeOptions, "keccak"> & {
+  /** The signed receipts that you kept. Without them nothing proves that you made the requests. */
+  log?: RequestLog | undefined;
+};
 
 /**
  * Checks the account's bill and the books. Name your own nodes and the settlement contract's address in `chains`: what
  * is not named is taken on the gateway's word, and each check says so. The evidence can be kept: `judge` reads it again
- * without a network.
+ * without a network. `notProven` says beforehand what no check shows.
  *
  * Gateway and chains are not read in one moment. What fails is read again, so that only what stays wrong fails.
  */
-export async function verify(connection: Connection): Promise<Verdict & { evidence: Evidence }> {
+export async function verify(
+  connection: Connection,
+  { log, keccak }: VerifyOptions = {},
+): Promise<Verdict & { evidence: Evidence }> {
   for (let tries = 1; ; tries++) {
-    const evidence = await collectEvidence(connection);
-    const verdict = judge(evidence);
+    const evidence = await collectEvidence(connection, log ?? null);
+    const verdict = await judge(evidence, { keccak });
     if (verdict.outcome !== "fail" || tries === MAX_TRIES) return { ...verdict, evidence };
     await pause(2 * connection.pollMs);
   }

@@ -1,118 +1,138 @@
 import assert from "node:assert/strict";
-import { ceilingPartition, chainPartition, journalDay } from "@inference/ledger/partition";
+import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
 import type { MemoryHost } from "@inference/ledger/testing/memory-host";
-import { DAY_MS, utcDay } from "@inference/protocol/window";
-import type { SimulatedChain } from "./simulated-chain.ts";
+import type { Address } from "@inference/protocol/credential";
+import { chargedOf, type SettledUse } from "@inference/protocol/use-leaf";
+import type { Hex } from "viem";
+import type { MakeStatementTree } from "../statement-tree.ts";
+import type { SimulatedBlock, SimulatedChain } from "./simulated-chain.ts";
+import { totalsOf } from "./simulated-settlement.ts";
 
-/** Holds a settler's books against its simulated chain. Throws what is wrong. */
+/** Holds a ledger against its simulated chain. Throws what is wrong. */
 export type Audit = {
-  /** Runs a command, and remembers what became durable. */
+  /** A request was settled. */
+  used(account: Address, id: string, costNanoUsd: number): void;
+  /** The trees of a host, whose leaves are remembered by the root. */
+  watchTrees(make: MakeStatementTree): MakeStatementTree;
+  /** Runs a command, and remembers the transactions that became durable. */
   watched<T>(command: () => Promise<T>): Promise<T>;
   /** After any step. */
   look(): void;
-  /** Whether all that is to be settled is. */
+  /** Whether every account is settled, as far as its credit goes. */
   isDrained(): boolean;
-  /** When all is settled. */
-  close(): void;
+  /** When all is settled. `isLossy`: accounts were restored, or debited elsewhere. */
+  close(options: { isLossy: boolean }): void;
 };
+
+type Leaves = { beforeNanoUsd: number; uses: SettledUse[] };
 
 export function createAudit(options: {
   chain: SimulatedChain;
   host: MemoryHost;
   chainId: number;
-  /** The account whose uses the contract refuses. */
-  broke: string;
+  accounts: readonly Address[];
 }): Audit {
-  const { chain, host, chainId, broke } = options;
-  const rows = () => host.rows(chainPartition(chainId));
-  /** Of every transaction that was ever written down, by its hash. */
-  const written = new Map<string, { nonce: number; batch: string }>();
-  /** The uses of every batch that was ever built, by root. */
-  const built = new Map<string, string[]>();
+  const { chain, host, accounts } = options;
+  const partition = chainPartition(options.chainId);
+  /** Of every transaction that was ever stored. */
+  const stored = new Set<string>();
+  const costs = new Map<Address, Map<string, number>>(accounts.map((account) => [account, new Map()]));
+  const leaves = new Map<Hex, Leaves>();
 
-  function remember(): void {
-    for (const { row } of host.all("transaction")) {
-      written.set(row.hash, { nonce: row.nonce, batch: row.id.split(".")[0] ?? "" });
+  const billOf = (account: Address) => answer(host.rows(accountPartition(account)), { type: "bill" });
+  const totalsAt = ({ state }: SimulatedBlock, account: Address) => totalsOf(state, account);
+  const latest = (): SimulatedBlock => chain.blocks.at(-1) ?? assert.fail();
+
+  /** What each use of an account is charged by the leaves of the booked records, and what other records debited. */
+  function chargesOf(account: Address): { byUse: Map<string, number>; foreignNanoUsd: number } {
+    const byUse = new Map<string, number>();
+    let foreignNanoUsd = 0;
+    for (const { root, beforeNanoUsd, amountNanoUsd } of latest().state.booked.get(account) ?? []) {
+      const own = leaves.get(root);
+      if (own === undefined) foreignNanoUsd += amountNanoUsd;
+      for (const use of own?.uses ?? []) {
+        const from = use.endsAtNanoUsd - chargedOf(use, own?.beforeNanoUsd ?? 0);
+        const part = Math.min(use.endsAtNanoUsd, beforeNanoUsd + amountNanoUsd) - Math.max(from, beforeNanoUsd);
+        if (part > 0) byUse.set(use.receipt, (byUse.get(use.receipt) ?? 0) + part);
+      }
     }
-    for (const { row } of host.all("batch")) {
-      if (row.root === null || built.has(row.root)) continue;
-      const uses = host.all("use").filter((use) => use.row.batch === Number(row.id));
-      built.set(
-        row.root,
-        uses.map((use) => use.row.id),
-      );
+    return { byUse, foreignNanoUsd };
+  }
+
+  function lookAtCharges(account: Address): void {
+    const { byUse } = chargesOf(account);
+    for (const [id, amount] of byUse) {
+      const cost = costs.get(account)?.get(id) ?? 0;
+      assert.ok(amount <= cost, `${id} of ${account} is charged with ${amount} of ${cost}`);
     }
   }
 
-  const settledOn = (blocks: SimulatedChain["blocks"]) =>
-    blocks.flatMap((block) =>
-      block.transactions.flatMap(({ batch, isSuccess, hash }) =>
-        batch !== undefined && isSuccess ? [{ batch, hash, block: block.number }] : [],
-      ),
-    );
-
   return {
+    used: (account, id, cost) => void (cost > 0 && costs.get(account)?.set(id, cost)),
+    watchTrees: (make) => (account, beforeNanoUsd) => {
+      const tree = make(account, beforeNanoUsd);
+      const uses: SettledUse[] = [];
+      return {
+        async add(added) {
+          uses.push(...added);
+          await tree.add(added);
+        },
+        async root() {
+          const root = await tree.root();
+          leaves.set(root, { beforeNanoUsd, uses });
+          return root;
+        },
+      };
+    },
     async watched(command) {
       try {
         return await command();
       } finally {
-        remember();
+        for (const { row } of host.all("transaction")) stored.add(row.hash);
       }
     },
     look() {
       for (const { hash } of chain.pending.values())
-        assert.ok(written.has(hash), `${hash} was sent before it was written`);
-      const final = chain.blocks[chain.finalOf(chain.blocks.length - 1)];
-      const open = new Set([...written.values()].flatMap(({ nonce }) => (nonce >= (final?.nonce ?? 0) ? nonce : [])));
-      assert.ok(open.size <= 1, `transactions under the numbers ${[...open]} can get into a block`);
-      for (const { batch, hash } of settledOn(chain.blocks)) {
-        const row = answer(rows(), { type: "batch", batch: Number(batch.id) });
-        assert.equal(row?.root, batch.root, `the chain's batch ${batch.id} is not in the books`);
-        assert.ok(row?.state === "signed" || row?.state === "settled", `batch ${batch.id} on chain is ${row?.state}`);
-        assert.ok(written.has(hash), `batch ${batch.id} is settled by ${hash}, which was never written down`);
-      }
+        assert.ok(stored.has(hash), `${hash} was sent before it was stored`);
+      for (const account of accounts) lookAtCharges(account);
     },
     isDrained: () =>
-      host.all("use").every(({ row }) => row.chargeNanoUsd === 0 || row.batch !== null) &&
-      host.all("batch").every(({ row }) => row.state === "settled"),
-    close() {
-      const uses = host.all("use").map(({ row }) => row);
-      const onChain = settledOn(chain.blocks);
-      const posted = onChain.flatMap(({ batch }) => built.get(batch.root) ?? []);
-      assert.equal(new Set(posted).size, posted.length, "a use was posted twice");
-      const owed = uses.filter(({ account, chargeNanoUsd }) => account !== broke && chargeNanoUsd > 0);
-      assert.deepEqual(posted.sort(), owed.map(({ id }) => id).sort(), "not every use was posted once");
-      for (const { batch, hash, block } of onChain) {
-        const row = answer(rows(), { type: "batch", batch: Number(batch.id) });
-        assert.deepEqual([row?.state, row?.settledBy, row?.block], ["settled", hash, block], `batch ${batch.id}`);
-        const ours = uses.filter((use) => use.batch === Number(batch.id));
-        assert.deepEqual(ours.map(({ id }) => id).sort(), [...(built.get(batch.root) ?? [])].sort());
-        assert.equal(row?.amountNanoUsd, total(ours.map(({ chargeNanoUsd }) => chargeNanoUsd)));
-        for (const { account, amountNanoUsd } of batch.debits) {
-          const charges = ours.flatMap((use) => (use.account === account.toLowerCase() ? use.chargeNanoUsd : []));
-          assert.equal(amountNanoUsd, BigInt(total(charges)), `batch ${batch.id}, ${account}`);
-        }
+      host.all("transaction").length === 0 &&
+      accounts.every((account) => {
+        const { activatedNanoUsd, settledNanoUsd, debitedNanoUsd } = billOf(account);
+        const totals = totalsAt(latest(), account);
+        const hasHeard =
+          activatedNanoUsd === Number(totals.activatedNanoUsd) && debitedNanoUsd === Number(totals.debitedNanoUsd);
+        return hasHeard && debitedNanoUsd === Math.min(settledNanoUsd, activatedNanoUsd);
+      }),
+    close({ isLossy }) {
+      for (const account of accounts) {
+        const bill = billOf(account);
+        const { activatedNanoUsd, debitedNanoUsd } = totalsAt(latest(), account);
+        assert.deepEqual(
+          [bill.activatedNanoUsd, bill.debitedNanoUsd],
+          [Number(activatedNanoUsd), Number(debitedNanoUsd)],
+        );
+        const { byUse, foreignNanoUsd } = chargesOf(account);
+        const used = [...(costs.get(account)?.values() ?? [])].reduce((sum, cost) => sum + cost, 0);
+        assert.ok(Number(debitedNanoUsd) <= used + foreignNanoUsd, `${account} is debited for nothing`);
+        if (isLossy) continue;
+        assert.deepEqual(
+          sorted(byUse),
+          sorted(costs.get(account) ?? new Map()),
+          `not every use of ${account} is charged once`,
+        );
+        assert.equal(bill.takenOverNanoUsd, 0, `${account} took something over`);
       }
-      assert.equal(host.all("batch").length, onChain.length, "the books have a batch that the chain has not");
-      const { state } = chain.blocks.at(-1) ?? assert.fail();
-      assert.equal(state.totalDebitedNanoUsd, BigInt(total(owed.map(({ chargeNanoUsd }) => chargeNanoUsd))));
-      for (const day of state.paidNanoUsd.keys()) checkCarried(Number(day));
+      const { totalDebitedNanoUsd } = latest().state;
+      const cursor = answer(host.rows(partition), { type: "cursor" });
+      assert.equal(cursor?.totalDebitedNanoUsd, String(totalDebitedNanoUsd));
+      assert.deepEqual(host.all("transaction"), [], "a transaction is not final");
     },
   };
-
-  /** What a day pays for uses of others is counted under its ceiling. */
-  function checkCarried(day: number): void {
-    const name = utcDay(day * DAY_MS);
-    const carried = settledOn(chain.blocks).flatMap(({ batch }) => {
-      const row = answer(rows(), { type: "batch", batch: Number(batch.id) });
-      return Number(batch.day) === day && journalDay(row?.journal ?? "") !== name ? [row?.amountNanoUsd ?? 0] : [];
-    });
-    const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: day * DAY_MS });
-    assert.ok(settledNanoUsd >= total(carried), `${name}: ${settledNanoUsd} of ${total(carried)} is counted`);
-  }
 }
 
-function total(amounts: readonly number[]): number {
-  return amounts.reduce((sum, amount) => sum + amount, 0);
+function sorted(amounts: ReadonlyMap<string, number>): [string, number][] {
+  return [...amounts].sort(([one], [other]) => (one < other ? -1 : 1));
 }

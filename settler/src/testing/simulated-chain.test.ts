@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { type ChainClient, createChainClient, RpcError } from "@inference/chain/rpc";
 import { FINALITY_DEPTH } from "@inference/chain/testing/anvil";
-import { chain as real } from "@inference/chain/testing/shared-chain";
+import { type PrimaryChain, startPrimaryChain, type TestRecord } from "@inference/chain/testing/primary-chain";
 import { timers } from "@inference/chain/testing/timers";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
-import { encodeFunctionData, type Hex, keccak256 } from "viem";
+import { encodeEventTopics, encodeFunctionData, type Hex, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { settleCall } from "../settlement-contract.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
@@ -15,9 +15,19 @@ import { createSimulatedNode } from "./simulated-node.ts";
 /** The model against the real contract on a real chain: the same sequence has the same answers. */
 const account = privateKeyToAccount("0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a");
 const [one, two]: [Address, Address] = [`0x${"1".repeat(40)}`, `0x${"2".repeat(40)}`];
-/** Pays for the chain's activations. */
+/** Pays for the activations of `startPrimaryChain`. */
 const payer: Address = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
-const root: Hex = `0x${"ab".repeat(32)}`;
+const ROOT: Hex = `0x${"ab".repeat(32)}`;
+const OTHER_ROOT: Hex = `0x${"cd".repeat(32)}`;
+const SETTLED = encodeEventTopics({ abi: inferenceSettlementAbi, eventName: "Settled" })[0];
+
+type RawLog = { topics: Hex[]; data: Hex; blockNumber: Hex };
+
+let real: PrimaryChain;
+before(async () => {
+  real = await startPrimaryChain();
+});
+after(() => real.stop());
 
 /** What a sequence does to a chain, whichever it is. */
 type Chain = {
@@ -61,6 +71,7 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   const said: unknown[] = [];
   const from = account.address;
   const first = Number(await client.request("eth_blockNumber", []));
+  const day = Math.floor(start / 86_400);
   let sent: { hash: Hex; raw: Hex }[] = [];
 
   async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -71,11 +82,14 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
       return { error: error.data ?? error.message.replace(/ \(.*/, "") };
     }
   }
-  const batch = (id: number, day: number, debits: [Address, bigint][], itsRoot = root): Hex =>
-    settleCall(id, day, {
-      ...{ root: itsRoot, amountNanoUsd: 0, digest: root },
-      entries: debits.map(([account, amountNanoUsd]) => ({ account, amountNanoUsd, served: undefined, uses: [] })),
-    });
+  const settle = (onDay: number, records: readonly TestRecord[]): Hex =>
+    settleCall(
+      settlement,
+      onDay,
+      records.map(({ account, before, amount, root = ROOT }) => {
+        return { account, beforeNanoUsd: before, amountNanoUsd: amount, root, parts: [] };
+      }),
+    ).data;
   async function simulate(data: Hex, sender: Address | undefined = from): Promise<void> {
     said.push(await ask("eth_call", [{ from: sender, to: settlement, data }, "latest"]));
   }
@@ -98,25 +112,30 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   async function look(): Promise<void> {
     const view = (functionName: string, args: readonly unknown[] = []) =>
       encodeFunctionData({ abi: inferenceSettlementAbi, functionName, args } as never);
-    const views = [view("batchCount"), view("rootOf", [1n]), view("rootOf", [2n]), view("totalDebitedNanoUsd")];
-    const more = [view("creditNanoUsd", [one]), view("creditNanoUsd", [two]), view("activationCount")];
-    const days = [0n, 1n].map((after) => view("paidNanoUsd", [BigInt(Math.floor(start / 86_400)) + after]));
-    for (const data of [...views, ...more, ...days, view("ceilingNanoUsd"), view("totalActivated")]) {
-      await simulate(data, undefined);
-    }
+    const views = [view("accountOf", [one]), view("accountOf", [two]), view("totalDebitedNanoUsd")];
+    const more = [view("activationCount"), view("totalActivated"), view("ceilingNanoUsd")];
+    const days = [-1, 0, 1].flatMap((after) => {
+      const args = [BigInt(day + after)];
+      return [view("paidNanoUsd", args), view("ceilingOn", args)];
+    });
+    for (const data of [...views, ...more, ...days]) await simulate(data, undefined);
     said.push(await ask("eth_getTransactionCount", [from, "latest"]));
+    said.push(await ask("eth_getTransactionCount", [from, "pending"]));
     for (const { hash } of sent) {
       const receipt = (await ask("eth_getTransactionReceipt", [hash])) as Record<string, string> | null;
       said.push(receipt === null ? null : [receipt.status, Number(receipt.blockNumber) - first]);
     }
     const [fromBlock, toBlock] = [`0x${(first + 1).toString(16)}`, await ask("eth_blockNumber", [])];
-    const logs = (await ask("eth_getLogs", [{ address: settlement, fromBlock, toBlock }])) as Record<string, string>[];
+    const logs = (await ask("eth_getLogs", [{ address: settlement, fromBlock, toBlock }])) as RawLog[];
     const final = (await ask("eth_getBlockByNumber", ["finalized", false])) as Record<string, string>;
     said.push(logs.map(({ topics, data, blockNumber }) => [topics, data, Number(blockNumber) - first]));
+    for (const { topics } of logs.filter(({ topics }) => topics[0] === SETTLED)) {
+      const stored = await ask("eth_call", [{ to: settlement, data: view("blockOf", [topics[2]]) }, "latest"]);
+      said.push(Number(stored) - first);
+    }
     said.push(Number(toBlock) - Math.max(Number(final.number), first));
   }
 
-  const day = Math.floor(start / 86_400);
   let time = start;
   const mine = () => {
     time += 12;
@@ -126,73 +145,58 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   await chain.activate(two, 1_000_000n);
   await mine();
   await look();
-  // What the contract refuses, in its order.
-  await simulate(batch(1, day, [[one, 5n]]), two);
-  await simulate(batch(2, day, [[one, 5n]]));
-  await simulate(batch(1, day, []));
-  await simulate(
-    batch(
-      1,
-      day,
-      Array.from({ length: 201 }, () => [one, 1n]),
-    ),
-  );
-  await simulate(batch(1, day, [[one, 5n]], `0x${"0".repeat(64)}`));
-  await simulate(batch(1, day + 1, [[one, 5n]]));
-  await simulate(batch(1, day - 1, [[two, 10n ** 9n + 1n]]));
-  await simulate(
-    batch(1, day, [
-      [one, 4n * 10n ** 9n],
-      [one, 10n ** 9n],
-      [one, 1n],
-    ]),
-  );
-  await simulate(
-    batch(1, day, [
-      [one, 5n],
-      [two, 6n],
-    ]),
-  );
+  // What the contract refuses, and what it does not.
+  await simulate(settle(day, [{ account: one, before: 0, amount: 5 }]), two);
+  await simulate(settle(day + 1, [{ account: one, before: 0, amount: 5 }]));
+  await simulate(settle(day - 1, [{ account: one, before: 0, amount: 5 }]));
+  await simulate(settle(day, [{ account: one, before: 4, amount: 2 }]));
+  await simulate(settle(day, []));
   // One is replaced by a better one, one is too cheap to replace it, one comes too early.
-  const settle = batch(1, day, [
-    [one, 5n],
-    [two, 6n],
+  const both = settle(day, [
+    { account: one, before: 0, amount: 5 },
+    { account: two, before: 1, amount: 6 },
+    { account: two, before: 0, amount: 10 ** 9 + 1 },
+    { account: one, before: 5, amount: 7, root: OTHER_ROOT },
   ]);
-  await send(settle, 0, 10n);
-  await send(settle, 0, 10n);
-  await send(settle, 0, 11n);
-  await send(settle, 0, 20n, 400_001n);
-  await send(batch(2, day, [[one, 7n]]), 1, 20n);
+  await send(both, 0, 10n);
+  await send(both, 0, 10n);
+  await send(both, 0, 11n);
+  await send(both, 0, 20n, 400_001n);
+  await send(settle(day, [{ account: one, before: 12, amount: 7 }]), 1, 20n);
   await look();
   await mine();
   await look();
-  await simulate(settle);
-  await send(settle, 0, 40n);
+  await send(both, 0, 40n);
   // It vanishes.
   await chain.reorg(1);
   await look();
-  await send(settle, 0, 20n, 400_001n);
-  await send(settle, 1, 20n);
+  await send(both, 0, 20n, 400_001n);
+  // Again, when nothing of it is left to debit.
+  await send(both, 1, 20n);
   await mine();
   await look();
-  // A ceiling that is lowered, by what was paid of it.
-  await chain.lowerCeiling(1_000n);
+  // A ceiling that is lowered, by what was paid of it and 1,000 more.
+  await chain.lowerCeiling(10n ** 9n + 1_012n);
   await mine();
-  await simulate(batch(2, day, [[one, 990n]]));
-  await simulate(batch(2, day, [[one, 989n]]));
+  await send(settle(day, [{ account: one, before: 12, amount: 1_001 }]), 2, 20n);
+  await mine();
+  await simulate(settle(day, [{ account: one, before: 1_012, amount: 1 }]));
+  await look();
   // Too little gas, then tomorrow.
-  await send(batch(2, day, [[one, 989n]]), 2, 20n, 60_000n);
+  await send(settle(day, [{ account: one, before: 1_012, amount: 989 }]), 3, 20n, 60_000n);
   await mine();
   await look();
   time = (day + 1) * 86_400 + 6 * 3_600 - 13;
   await mine();
-  await simulate(batch(2, day, [[one, 989n]]));
-  await simulate(batch(2, day, [[one, 990n]]));
-  await simulate(batch(2, day + 1, [[one, 1_000n]]));
+  await look();
+  await simulate(settle(day, [{ account: one, before: 1_012, amount: 989 }]));
+  await send(settle(day + 1, [{ account: one, before: 1_012, amount: 988 }]), 4, 20n);
+  await mine();
   await chain.lowerCeiling(900n);
   await mine();
-  await simulate(batch(2, day, [[one, 889n]]));
-  await simulate(batch(2, day + 1, [[one, 901n]]));
+  await look();
+  await simulate(settle(day, [{ account: one, before: 2_000, amount: 889 }]));
+  await simulate(settle(day + 1, [{ account: one, before: 2_000, amount: 1 }]));
   for (let block = 0; block <= FINALITY_DEPTH; block++) await mine();
   await look();
   return said;

@@ -1,3 +1,4 @@
+import type { SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress } from "viem";
 import * as settlement from "./simulated-settlement.ts";
@@ -27,8 +28,8 @@ export type SimulatedChain = {
   /** In the next block. */
   activate(account: Address, amountToken: bigint, from?: Address): void;
   setCeiling(toNanoUsd: bigint): void;
-  /** In the next block the settler's key pays for something else. */
-  spendNumber(): void;
+  /** In the next block the settler's key is used elsewhere: for a chunk of that block's day, or for something else. */
+  useKey(records: readonly SettleRecord[]): void;
   /** As a node takes a signed transaction: its hash, or why it is refused. */
   send(raw: Hex): Promise<{ hash: Hex } | { refused: string }>;
   /** The last final block of a chain that ends with the block at this place. */
@@ -50,7 +51,8 @@ export type SimulatedBlock = {
   logs: readonly (settlement.Log & { transaction: Hex })[];
 };
 
-export type Included = { hash: Hex; raw: Hex | null; isSuccess: boolean; batch: settlement.Batch | undefined };
+/** `raw` is null for a transaction of somebody else, also of one who has the settler's key. */
+export type Included = { hash: Hex; raw: Hex | null; isSuccess: boolean; chunk: settlement.Chunk | undefined };
 export type Pending = {
   hash: Hex;
   raw: Hex;
@@ -58,7 +60,7 @@ export type Pending = {
   gas: bigint;
   maxFee: bigint;
   tip: bigint;
-  batch: settlement.Batch | undefined;
+  chunk: settlement.Chunk | undefined;
 };
 
 type Change = (block: SimulatedBlock, hash: Hex) => SimulatedBlock;
@@ -94,19 +96,24 @@ export function createSimulatedChain(options: {
     };
   }
 
-  function execute(block: SimulatedBlock, { hash, raw, gas, batch }: Pending): SimulatedBlock {
-    const outcome =
-      batch === undefined || gas < settlement.gasOf(batch)
-        ? { revert: "0x" as Hex }
-        : settlement.settle(block.state, batch, true, BigInt(block.time));
+  function execute(block: SimulatedBlock, transaction: Omit<Included, "isSuccess"> & { gas?: bigint }): SimulatedBlock {
+    const { gas, ...what } = transaction;
+    const outcome = outcomeOf(block, what.chunk, gas);
     const isSuccess = "state" in outcome;
     return {
       ...block,
       ...(isSuccess ? { state: outcome.state } : {}),
       nonce: block.nonce + 1,
-      transactions: [...block.transactions, { hash, raw, isSuccess, batch }],
-      logs: [...block.logs, ...(isSuccess ? outcome.logs : []).map((log) => ({ ...log, transaction: hash }))],
+      transactions: [...block.transactions, { ...what, isSuccess }],
+      logs: [...block.logs, ...(isSuccess ? outcome.logs : []).map((log) => ({ ...log, transaction: what.hash }))],
     };
+  }
+
+  /** A transaction without a chunk is a transfer. */
+  function outcomeOf({ state, number, time }: SimulatedBlock, chunk?: settlement.Chunk, gas?: bigint) {
+    if (chunk === undefined) return { state, logs: [] };
+    if (gas !== undefined && gas < settlement.gasOf(chunk)) return { revert: "0x" as Hex };
+    return settlement.settle(state, chunk, { isSettler: true, block: BigInt(number), time: BigInt(time) });
   }
 
   async function read(raw: Hex): Promise<Pending | undefined> {
@@ -126,7 +133,7 @@ export function createSimulatedChain(options: {
     const isOurs = to?.toLowerCase() === options.settlement.toLowerCase();
     const transaction: Pending = {
       ...{ hash, raw, nonce, gas, maxFee: maxFeePerGas, tip: maxPriorityFeePerGas },
-      batch: isOurs ? settlement.batchOf(data) : undefined,
+      chunk: isOurs ? settlement.chunkOf(data) : undefined,
     };
     known.set(hash, transaction);
     return transaction;
@@ -147,7 +154,8 @@ export function createSimulatedChain(options: {
       changes = [];
       for (let next = pending.get(block.nonce); takes && next !== undefined; next = pending.get(block.nonce)) {
         if (next.maxFee < block.baseFee) break;
-        block = execute(block, next);
+        const { hash, raw, gas, chunk } = next;
+        block = execute(block, { hash, raw, gas, chunk });
       }
       for (const nonce of pending.keys()) if (nonce < block.nonce) pending.delete(nonce);
       blocks.push(block);
@@ -168,10 +176,10 @@ export function createSimulatedChain(options: {
     setCeiling(toNanoUsd) {
       changes.push(changing((state, time) => settlement.setCeiling(state, toNanoUsd, time)));
     },
-    spendNumber() {
+    useKey(records) {
       changes.push((block, hash) => {
-        const transactions = [...block.transactions, { hash, raw: null, isSuccess: true, batch: undefined }];
-        return { ...block, nonce: block.nonce + 1, transactions };
+        const day = BigInt(Math.floor(block.time / 86_400));
+        return execute(block, { hash, raw: null, chunk: records.length === 0 ? undefined : { day, records } });
       });
     },
     async send(raw) {

@@ -42,7 +42,11 @@ const methods: Readonly<Record<string, Method>> = {
   },
   eth_getTransactionCount: (asked) => {
     const [address, where] = asked.params;
-    return quantity(isSettler(asked.chain, address) ? found(asked, where).nonce : 0);
+    if (!isSettler(asked.chain, address)) return quantity(0);
+    if (where !== "pending") return quantity(found(asked, where).nonce);
+    let next = found(asked, "latest").nonce;
+    while (asked.chain.pending.has(next)) next += 1;
+    return quantity(next);
   },
   eth_call: (asked) => {
     const { from, data } = asked.params[0] as { from?: string; data: Hex };
@@ -52,9 +56,9 @@ const methods: Readonly<Record<string, Method>> = {
   eth_estimateGas: (asked) => {
     const { from, data } = asked.params[0] as { from?: string; data: Hex };
     answerOf(asked.chain, found(asked, "latest"), from, data);
-    const batch = settlement.batchOf(data);
-    if (batch === undefined) throw new TypeError("the simulated node estimates the gas of batches only");
-    return quantity(settlement.gasOf(batch));
+    const chunk = settlement.chunkOf(data);
+    if (chunk === undefined) throw new TypeError("the simulated node estimates the gas of chunks only");
+    return quantity(settlement.gasOf(chunk));
   },
   eth_sendRawTransaction: async ({ chain, params }) => {
     const answer = await chain.send(params[0] as Hex);
@@ -85,11 +89,11 @@ type Filter = {
 };
 
 /** What a node answers for a transaction in a block, also one that was replaced. */
-export function receiptOf(chain: SimulatedChain, block: SimulatedBlock, { hash, isSuccess, batch }: Included): object {
+export function receiptOf(chain: SimulatedChain, block: SimulatedBlock, { hash, isSuccess, chunk }: Included): object {
   return {
     ...{ transactionHash: hash, blockHash: block.hash, blockNumber: quantity(block.number) },
     ...{ from: chain.settler, to: chain.settlement, status: quantity(isSuccess ? 1 : 0) },
-    gasUsed: quantity(batch === undefined ? 21_000n : settlement.gasOf(batch)),
+    gasUsed: quantity(chunk === undefined ? 21_000n : settlement.gasOf(chunk)),
     logs: logsOf(chain, block).filter(({ transactionHash }) => transactionHash === hash),
   };
 }
@@ -106,7 +110,7 @@ function matches(topics: readonly Hex[], wanted: NonNullable<Filter["topics"]>):
 }
 
 function answerOf(chain: SimulatedChain, block: SimulatedBlock, from: string | undefined, data: Hex): Hex {
-  const terms = { isSettler: isSettler(chain, from), time: BigInt(block.time) };
+  const terms = { isSettler: isSettler(chain, from), block: BigInt(block.number), time: BigInt(block.time) };
   const answer = settlement.call(block.state, data, terms);
   if ("revert" in answer) throw new RpcError(3, "execution reverted", answer.revert);
   return answer.result;

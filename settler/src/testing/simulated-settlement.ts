@@ -1,95 +1,111 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { CHUNK_BYTES, chunkRoot, decodeChunk, encodeChunk, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import {
-  type ContractFunctionArgs,
+  bytesToHex,
+  concat,
   decodeFunctionData,
   encodeAbiParameters,
   encodeErrorResult,
   encodeEventTopics,
   encodeFunctionResult,
   type Hex,
+  hexToBytes,
 } from "viem";
 
 /**
- * A model of the settlement contract: its rules of credit, ceilings and batches, for batches without serves.
- * `simulated-chain.test.ts` holds it against the contract itself. A state is never changed: a call makes another one.
+ * A model of the settlement contract: its rules of credit, ceilings and chunks. It has no agents, so that the contract
+ * pays no part. `simulated-chain.test.ts` holds it against the contract. A state never changes: a call makes another one.
  */
 export type SettlementState = {
   readonly ceilingNanoUsd: bigint;
   /** The last day on which the ceiling changed, and the ceiling at the end of the day before. */
   readonly ceilingDay: bigint;
   readonly ceilingAtMidnight: bigint;
-  readonly batchCount: bigint;
   readonly totalDebitedNanoUsd: bigint;
   readonly activationCount: bigint;
   readonly totalActivated: bigint;
-  readonly roots: ReadonlyMap<bigint, Hex>;
+  /** By root. */
+  readonly blocks: ReadonlyMap<Hex, bigint>;
   readonly paidNanoUsd: ReadonlyMap<bigint, bigint>;
   /** By lower-case address. */
-  readonly creditNanoUsd: ReadonlyMap<string, bigint>;
+  readonly accounts: ReadonlyMap<string, AccountTotals>;
+  /** The records that were booked, by account: for the audit, the contract has none. */
+  readonly booked: ReadonlyMap<string, readonly SettleRecord[]>;
 };
 
-export type Batch = ContractFunctionArgs<typeof inferenceSettlementAbi, "nonpayable", "settle">[0];
+export type AccountTotals = { activatedNanoUsd: bigint; debitedNanoUsd: bigint };
 export type Log = { topics: Hex[]; data: Hex };
 export type Outcome = { state: SettlementState; logs: Log[] } | { revert: Hex };
+/** Of `settle`. */
+export type Chunk = { day: bigint; records: readonly SettleRecord[] };
+/** The block that a call is in, with its time in seconds. */
+export type Terms = { isSettler: boolean; block: bigint; time: bigint };
 
 const DAY = 86_400n;
 const GRACE = 21_600n;
-const MAX_BATCH_ENTRIES = 200n;
 const NANO_USD_PER_TOKEN_UNIT = 1_000n;
-const NO_ROOT = `0x${"0".repeat(64)}`;
+/** There is no contract at it. */
+const TOKEN: Address = `0x${"70".repeat(20)}`;
+const NOTHING: AccountTotals = { activatedNanoUsd: 0n, debitedNanoUsd: 0n };
 
 export const firstState: SettlementState = {
   ceilingNanoUsd: 50_000_000_000n,
   ceilingDay: 0n,
   ceilingAtMidnight: 0n,
-  batchCount: 0n,
   totalDebitedNanoUsd: 0n,
   activationCount: 0n,
   totalActivated: 0n,
-  roots: new Map(),
+  blocks: new Map(),
   paidNanoUsd: new Map(),
-  creditNanoUsd: new Map(),
+  accounts: new Map(),
+  booked: new Map(),
 };
 
-/** @param time Of the block, in seconds. */
-export function settle(state: SettlementState, batch: Batch, isSettler: boolean, time: bigint): Outcome {
-  if (!isSettler) return refuse("OnlySettler");
-  const expected = state.batchCount + 1n;
-  if (batch.id !== expected) return refuse("WrongBatch", [expected, batch.id]);
-  const entries = BigInt(batch.debits.length + batch.serves.length);
-  if (entries === 0n || entries > MAX_BATCH_ENTRIES) return refuse("WrongBatchSize", [entries]);
-  if (batch.serves.length > 0) throw new Error("the model has no agents");
-  if (batch.root === NO_ROOT) return refuse("NoRoot");
-  const today = time / DAY;
-  const isYesterdayInGrace = batch.day === today - 1n && time % DAY < GRACE;
-  if (batch.day !== today && !isYesterdayInGrace) return refuse("WrongDay", [batch.day, today]);
-
-  const credit = new Map(state.creditNanoUsd);
-  const logs: Log[] = [];
-  let total = 0n;
-  for (const { account, amountNanoUsd } of batch.debits) {
-    const before = credit.get(account.toLowerCase()) ?? 0n;
-    if (amountNanoUsd > before) return refuse("InsufficientCredit", [account, amountNanoUsd, before]);
-    credit.set(account.toLowerCase(), before - amountNanoUsd);
-    logs.push(logOf("Debited", { batch: batch.id, account }, [amountNanoUsd, before - amountNanoUsd]));
-    total += amountNanoUsd;
+export function settle(state: SettlementState, { day, records }: Chunk, terms: Terms): Outcome {
+  if (!terms.isSettler) return refuse("OnlySettler");
+  const today = terms.time / DAY;
+  if (!isOpen(day, today, terms.time)) return refuse("WrongDay", [day, today]);
+  const paid = state.paidNanoUsd.get(day) ?? 0n;
+  const ceiling = ceilingOn(state, day, today);
+  if (records.length > 0 && paid >= ceiling) return refuse("CeilingReached", [day]);
+  const accounts = new Map(state.accounts);
+  const booked: SettleRecord[] = [];
+  let room = ceiling > paid ? ceiling - paid : 0n;
+  for (const record of records) {
+    const { activatedNanoUsd, debitedNanoUsd } = accounts.get(record.account) ?? NOTHING;
+    const asked = [BigInt(record.amountNanoUsd), activatedNanoUsd - debitedNanoUsd, room];
+    const amount = asked.reduce((least, one) => (one < least ? one : least));
+    if (BigInt(record.beforeNanoUsd) !== debitedNanoUsd || amount === 0n) continue;
+    accounts.set(record.account, { activatedNanoUsd, debitedNanoUsd: debitedNanoUsd + amount });
+    booked.push({ ...record, amountNanoUsd: Number(amount), parts: [] });
+    room -= amount;
   }
-  const ceiling = ceilingOn(state, batch.day, today);
-  const paid = state.paidNanoUsd.get(batch.day) ?? 0n;
-  if (paid + total > ceiling) return refuse("CeilingReached", [batch.day, total, ceiling > paid ? ceiling - paid : 0n]);
+  if (booked.length === 0) return { state, logs: [] };
+  const total = booked.reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
   const totalDebitedNanoUsd = state.totalDebitedNanoUsd + total;
-  const { id, day, root } = batch;
-  logs.push(logOf("Settled", { id, day }, [root, total, paid + total, totalDebitedNanoUsd]));
+  const root = bytesToHex(chunkRoot(booked));
+  // The table of agents is that of the call.
+  const head = encodeChunk(records).slice(0, 1 + CHUNK_BYTES.agent * agentDays(records));
+  const data = concat([bytesToHex(head), bytesToHex(encodeChunk(booked).slice(1))]);
   return {
     state: {
-      ...state,
-      ...{ batchCount: id, totalDebitedNanoUsd, creditNanoUsd: credit },
-      roots: new Map(state.roots).set(id, root),
+      ...{ ...state, totalDebitedNanoUsd, accounts, booked: withRecords(state.booked, booked) },
+      blocks: new Map(state.blocks).set(root, terms.block),
       paidNanoUsd: new Map(state.paidNanoUsd).set(day, paid + total),
     },
-    logs,
+    logs: [logOf("Settled", { day: Number(day), root }, [total, paid + total, totalDebitedNanoUsd, data])],
   };
+}
+
+function withRecords(before: SettlementState["booked"], records: readonly SettleRecord[]): SettlementState["booked"] {
+  const booked = new Map(before);
+  for (const record of records) booked.set(record.account, [...(booked.get(record.account) ?? []), record]);
+  return booked;
+}
+
+function agentDays(records: readonly SettleRecord[]): number {
+  return new Set(records.flatMap(({ parts }) => parts.map(({ agent, day }) => `${agent} ${day}`))).size;
 }
 
 export function activate(
@@ -99,14 +115,17 @@ export function activate(
   const key = account.toLowerCase();
   const id = state.activationCount + 1n;
   const totalActivated = state.totalActivated + amountToken;
-  const creditAfter = (state.creditNanoUsd.get(key) ?? 0n) + amountToken * NANO_USD_PER_TOKEN_UNIT;
-  const creditNanoUsd = new Map(state.creditNanoUsd).set(key, creditAfter);
-  const plain = [amountToken, totalActivated, creditAfter, 0, NO_ROOT];
+  const before = totalsOf(state, key);
+  const activatedNanoUsd = before.activatedNanoUsd + amountToken * NANO_USD_PER_TOKEN_UNIT;
+  const accounts = new Map(state.accounts).set(key, { ...before, activatedNanoUsd });
+  const plain = [amountToken, totalActivated, activatedNanoUsd, 0, NO_GUID];
   return {
-    state: { ...state, activationCount: id, totalActivated, creditNanoUsd },
+    state: { ...state, activationCount: id, totalActivated, accounts },
     logs: [logOf("Activated", { id, account, from }, plain)],
   };
 }
+
+const NO_GUID = `0x${"0".repeat(64)}`;
 
 /** By its guardian or its timelock. */
 export function setCeiling(
@@ -123,11 +142,7 @@ export function setCeiling(
 }
 
 /** What the contract answers to a call, `settle` among them; reverts with no data for what the model does not have. */
-export function call(
-  state: SettlementState,
-  data: Hex,
-  { isSettler, time }: { isSettler: boolean; time: bigint },
-): { result: Hex } | { revert: Hex } {
+export function call(state: SettlementState, data: Hex, terms: Terms): { result: Hex } | { revert: Hex } {
   const { functionName, args } = decodeFunctionData({ abi: inferenceSettlementAbi, data });
   const [first] = (args ?? []) as readonly unknown[];
   const answer = (result: unknown) => ({
@@ -135,16 +150,24 @@ export function call(
   });
   switch (functionName) {
     case "settle": {
-      const outcome = settle(state, first as Batch, isSettler, time);
+      const outcome = settle(state, chunkOf(data) ?? { day: 0n, records: [] }, terms);
       return "revert" in outcome ? outcome : { result: "0x" };
     }
-    case "rootOf":
-      return answer(state.roots.get(first as bigint) ?? NO_ROOT);
-    case "creditNanoUsd":
-      return answer(state.creditNanoUsd.get(String(first).toLowerCase()) ?? 0n);
+    case "ceilingOn": {
+      const today = terms.time / DAY;
+      if (!isOpen(first as bigint, today, terms.time)) return refuse("WrongDay", [first as bigint, today]);
+      return answer(ceilingOn(state, first as bigint, today));
+    }
+    case "TOKEN":
+      return answer(TOKEN);
+    case "blockOf":
+      return answer(state.blocks.get(first as Hex) ?? 0n);
+    case "accountOf": {
+      const { activatedNanoUsd, debitedNanoUsd } = totalsOf(state, String(first));
+      return answer([activatedNanoUsd, debitedNanoUsd, 0n]);
+    }
     case "paidNanoUsd":
       return answer(state.paidNanoUsd.get(first as bigint) ?? 0n);
-    case "batchCount":
     case "totalDebitedNanoUsd":
     case "activationCount":
     case "totalActivated":
@@ -155,31 +178,43 @@ export function call(
   }
 }
 
-/** Of a batch, as `contracts/snapshots` has it measured, and a little more than it uses. */
-export function gasOf(batch: Batch): bigint {
-  return 69_100n + 8_513n * BigInt(batch.debits.length);
+export function totalsOf({ accounts }: SettlementState, account: string): AccountTotals {
+  return accounts.get(account.toLowerCase()) ?? NOTHING;
 }
 
-export function batchOf(data: Hex): Batch | undefined {
+/** A little more than a chunk uses, as `contracts/snapshots` has it measured. */
+export function gasOf({ records }: Chunk): bigint {
+  return 100_000n + 8_000n * BigInt(records.length);
+}
+
+/** Undefined if the data is no call of `settle`. */
+export function chunkOf(data: Hex): Chunk | undefined {
+  if (data === "0x") return undefined;
   const { functionName, args } = decodeFunctionData({ abi: inferenceSettlementAbi, data });
-  return functionName === "settle" ? args[0] : undefined;
+  if (functionName !== "settle") return undefined;
+  return { day: BigInt(args[0]), records: decodeChunk(hexToBytes(args[1])) };
 }
 
-function ceilingOn(state: SettlementState, day: bigint, today: bigint): bigint {
-  const { ceilingNanoUsd, ceilingAtMidnight, ceilingDay } = state;
-  const isLowered = day !== today && ceilingDay === today && ceilingAtMidnight < ceilingNanoUsd;
-  return isLowered ? ceilingAtMidnight : ceilingNanoUsd;
+/** Whether a day's ceiling can still pay. */
+function isOpen(day: bigint, today: bigint, time: bigint): boolean {
+  return day === today || (day === today - 1n && time % DAY < GRACE);
+}
+
+/** Yesterday's is the one with which it ended, or today's if that is lower. */
+function ceilingOn({ ceilingNanoUsd, ceilingAtMidnight, ceilingDay }: SettlementState, day: bigint, today: bigint) {
+  const isOfYesterday = day < today && ceilingDay === today && ceilingAtMidnight < ceilingNanoUsd;
+  return isOfYesterday ? ceilingAtMidnight : ceilingNanoUsd;
+}
+
+type EventName = "Activated" | "Settled" | "CeilingChanged";
+
+function logOf(eventName: EventName, indexed: object, plain: readonly unknown[]): Log {
+  const event = inferenceSettlementAbi.find((item) => item.type === "event" && item.name === eventName);
+  const inputs = event?.type === "event" ? event.inputs.filter((input) => !("indexed" in input && input.indexed)) : [];
+  const topics = encodeEventTopics({ abi: inferenceSettlementAbi, eventName, args: indexed } as never) as Hex[];
+  return { topics, data: encodeAbiParameters(inputs, plain as never) };
 }
 
 function refuse(errorName: string, args: readonly unknown[] = []): { revert: Hex } {
   return { revert: encodeErrorResult({ abi: inferenceSettlementAbi, errorName, args } as never) };
-}
-
-function logOf(eventName: string, args: object, plain: readonly unknown[]): Log {
-  const event = inferenceSettlementAbi.find((item) => item.type === "event" && item.name === eventName);
-  const unindexed = event?.type === "event" ? event.inputs.filter((input) => input.indexed !== true) : [];
-  return {
-    topics: encodeEventTopics({ abi: inferenceSettlementAbi, eventName, args } as never) as Hex[],
-    data: encodeAbiParameters(unindexed, plain as never),
-  };
 }

@@ -3,9 +3,10 @@ import { type Credentials, makeCredentials } from "@inference/gateway/auth/crede
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
 import type { Payer } from "@inference/ledger/commands";
-import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
+import { hear } from "@inference/ledger/testing/example";
 import type { Address } from "@inference/protocol/credential";
 import { makeRequestId } from "@inference/protocol/id";
 import type { Synchronous } from "./ledger-target.ts";
@@ -37,11 +38,13 @@ const chargeNanoUsd = 123_456;
 const leaseMs = 15 * 60_000;
 
 /** What a hold and a receipt carry is this long in a running gateway, give or take. */
+const chain = chainPartition(1);
+const snapshot = "0123456789abcdef";
 const detail = JSON.stringify({
   route: "chat",
   model: "bench-model",
   stream: false,
-  snapshot: "0123456789abcdef",
+  snapshot,
   bytes: 900,
 });
 
@@ -49,6 +52,7 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
   const database = openDatabase(options.file, options.synchronous);
   const ledger = openNodeLedger(database, {
     now: Date.now,
+    epoch: 1,
     onAlert: fail,
     onFatal: fail,
   });
@@ -116,14 +120,22 @@ function nextRandom(): Uint8Array {
 }
 
 function* reserve({ id, at, partition, payer }: Request): Saga<void> {
-  const reservation = { id, at, owner: partition, payer, amountNanoUsd: holdNanoUsd, leaseMs, detail };
+  const reservation = { id, at, owner: partition, payer, amountNanoUsd: holdNanoUsd, leaseMs, detail, chain };
   const { status } = yield* reserveRequest(reservation);
   if (status !== "reserved") throw new Error(`a reserve ended as ${status}`);
 }
 
 function* settle({ id, partition }: Request): Saga<void> {
   const at = Date.now();
-  const { status } = yield* send(partition, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd: 0, detail });
+  const { status } = yield* send(partition, {
+    type: "settle",
+    id,
+    at,
+    chargeNanoUsd,
+    lossNanoUsd: 0,
+    detail,
+    snapshot,
+  });
   if (status !== "settled") throw new Error(`a settle ended as ${status}`);
 }
 
@@ -147,7 +159,7 @@ export function issueKey(credentials: Credentials, account: number): NewAccount 
 
 export function* openAccount({ partition, account, digest, label }: NewAccount): Saga<void> {
   const at = Date.now();
-  yield* send(partition, { type: "credit", id: `bench:${account}`, at, amountNanoUsd: creditNanoUsd, detail: "{}" });
+  yield* send(partition, hear(creditNanoUsd, { at }));
   yield* send(partition, {
     type: "createKey",
     at,

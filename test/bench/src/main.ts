@@ -24,7 +24,6 @@ const usage = `npm run bench -- [options]
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
                    ledger, sqlite, nginx, portkey, gateway, cost, ... The bare and the direct one always run: others
                    are compared with them
-  --shards <n>     shards of the ceiling where a million requests are counted (1)
   --connections <n>  hostile connections of neighbours (200)
   --quick          few and short rounds: to see that it works, not to quote`;
 
@@ -34,7 +33,6 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     seconds: { type: "string" },
     only: { type: "string" },
-    shards: { type: "string" },
     connections: { type: "string" },
     quick: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -60,7 +58,6 @@ async function main(): Promise<void> {
   const usual = values.quick ? comparison.quick : comparison.usual;
   const rounds = positive("--rounds", values.rounds, usual.rounds);
   const seconds = positive("--seconds", values.seconds, usual.seconds);
-  const shards = positive("--shards", values.shards, 1);
   const warmupSeconds = Math.min(2, seconds / 2);
   const plan = select(comparison, values.only?.toLowerCase().split(",") ?? []);
   const startedAt = new Date().toISOString();
@@ -74,7 +71,7 @@ async function main(): Promise<void> {
   const slices = plan.slices
     ? await ledgerSlices({ folders: [here], slices: rounds, ms: 1_000, accounts: 1_000, past: 0, only: [""], say })
     : [];
-  const cost = plan.cost ? await costBench({ size: usual.costAccounts, shards, say }) : null;
+  const cost = plan.cost ? await costBench({ size: usual.costAccounts, say }) : null;
 
   const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger), slices };
   const ours = available.filter(({ ours, name }) => ours && rows.http.some(({ target }) => target === name));

@@ -5,7 +5,9 @@ import { type Deployment, deploy } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
 import type { Processes } from "./processes.ts";
+import { receiptKeyOf } from "./receipt-key.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
+import { loadSecrets } from "./secrets.ts";
 import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
 
 export type Chains = Readonly<Record<LocalChainName, Chain>>;
@@ -55,7 +57,7 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   const chains = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, started[index]])) as Chains;
   const isNew = deployment === undefined;
   if (isNew) onProgress("Deploying the dollars, LayerZero and the contracts ...");
-  deployment ??= await deploy(chains);
+  deployment ??= await deploy(chains, receiptKeyOf(loadSecrets(folder).gatewaySecret));
   await Promise.all(started.map((chain) => chain.keep()));
   if (isNew) saveDeployment(folder, deployment, chainIds);
   folder.writeJson("deployment.json", deployment);

@@ -10,8 +10,18 @@ import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { decodeChunk } from "@inference/protocol/chunk";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Address, createPublicClient, createWalletClient, erc20Abi, http, maxUint256, parseAbi } from "viem";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  erc20Abi,
+  hexToBytes,
+  http,
+  maxUint256,
+  parseAbi,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { AGENT, type Agent } from "./agents.ts";
@@ -143,7 +153,7 @@ test("the chains and the gateway go to the next day together, and yesterday's ch
   await rejects(requestApiKey({ ...key, now: Date.now() }), /made no API key/);
   match(await requestApiKey({ ...key, now: devnetNow() }), /^ik_/);
 
-  type Settlement = { status: string; batch: number };
+  type Settlement = { status: string; record: { chunk: { day: string } } | null };
   const settlement = () => read<{ settlement: Settlement }>(`/api/v1/generation?id=${id}`);
   await eventually(async () => (await settlement()).settlement.status === "final");
   const batch = await read<{ day: number | string; status: string }>(
@@ -311,12 +321,22 @@ function stakedUnder(identity: Address): Promise<bigint> {
   return primaryReader().readContract({ ...pool, functionName: "totalStakeOf", args: [identity] });
 }
 
-/** The shares of what the agent served, once all of it is settled. The contract splits each entry of a batch. */
+/** The shares of what the agent served, once all of it is settled. They are shares of all that it ever served. */
 async function eventuallySettled(served: Address, amountNanoUsd: bigint) {
   const settlement = { address: at("primary", "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  const entries = async (): Promise<bigint[]> => {
-    const logs = await primaryReader().getContractEvents({ ...settlement, eventName: "Served", fromBlock: 0n });
-    return logs.flatMap(({ args }) => (args.agent === served ? [args.amountNanoUsd ?? 0n] : []));
+  const settledNanoUsd = async (): Promise<bigint> => {
+    const logs = await primaryReader().getContractEvents({ ...settlement, eventName: "Settled", fromBlock: 0n });
+    const parts = logs
+      .flatMap(({ args }) => decodeChunk(hexToBytes(args.data ?? "0x")))
+      .flatMap((record) => record.parts)
+      .filter(({ agent }) => agent.toLowerCase() === served.toLowerCase());
+    return parts.reduce((sum, part) => sum + BigInt(part.amountNanoUsd), 0n);
+  };
+  await eventually(async () => (await settledNanoUsd()) === amountNanoUsd, 60_000);
+  return {
+    safe: (amountNanoUsd * 40n) / 100n,
+    treasury: (amountNanoUsd * 50n) / 100n,
+    back: (amountNanoUsd * 10n) / 100n,
   };
   const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
   await eventually(async () => sum(await entries()) === amountNanoUsd);

@@ -42,8 +42,15 @@ const MARKET_DOLLARS = 1_000n;
 const FLOAT_DOLLARS = 100n;
 const TOKEN_UNITS = 1_000_000n;
 
-/** Puts all that a real chain has and our contracts on new chains, and dollars into the wallets. */
-export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): Promise<Deployment> {
+/**
+ * Puts all that a real chain has and our contracts on new chains, and dollars into the wallets.
+ *
+ * @param receiptKey The gateway's.
+ */
+export async function deploy(
+  chains: Readonly<Record<LocalChainName, Chain>>,
+  receiptKey: `0x${string}`,
+): Promise<Deployment> {
   const holders = Object.entries({ ...roles, ...Object.fromEntries(wallets.entries()) });
   const addresses = Object.fromEntries(holders.map(([role, { address }]) => [role, address]));
   for (const { chainId } of Object.values(chains)) refuseDevelopmentKeys(chainId, addresses);
@@ -57,6 +64,7 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
       guardian: guardian.address,
       settler: settler.address,
       verifierKeys: [verifier1.address, verifier2.address],
+      receiptKey,
     },
     confirmations: FINALITY_DEPTH,
   });

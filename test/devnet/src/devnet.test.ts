@@ -14,7 +14,9 @@ import {
   createPublicClient,
   createWalletClient,
   encodeFunctionData,
+  type Hex,
   http,
+  pad,
   stringToHex,
   zeroAddress,
   zeroHash,
@@ -112,21 +114,24 @@ test("a charge is settled on chain by itself, and the contract confirms its proo
   await eventually(async () => (await read(path))?.settlement.status === "final");
   const { id, created_at, charge_nano_usd, settlement } = (await read(path)) as Data;
   const reader = createPublicClient({ transport: http(chains[0]?.rpcUrl) });
+  const account = wallets[0]?.address as Address;
+  const startsAt = Math.max(statement.before_nano_usd, ends_at_nano_usd - charge_nano_usd);
   const use = {
-    ...{
-      batch: BigInt(settlement.batch),
-      account: wallets[0]?.address as Address,
-      receipt: stringToHex(id, { size: 32 }),
-    },
-    ...{ costNanoUsd: BigInt(charge_nano_usd), server: zeroAddress, offerHash: zeroHash },
+    ...{ account, receipt: stringToHex(id, { size: 32 }), endsAtNanoUsd: BigInt(ends_at_nano_usd) },
+    ...{ costNanoUsd: BigInt(charge_nano_usd), chargedNanoUsd: BigInt(ends_at_nano_usd - startsAt) },
     dayServed: BigInt(Math.floor(Date.parse(created_at) / 86_400_000)),
+    ...{ server: zeroAddress, offerHash: zeroHash, snapshot: pad(`0x${price_snapshot}`, { dir: "right", size: 32 }) },
+  };
+  const booked = {
+    ...{ account, root: record.root, parts: [] },
+    ...{ beforeNanoUsd: BigInt(record.before_nano_usd), amountNanoUsd: BigInt(record.amount_nano_usd) },
   };
   const verify = (claimed: typeof use) =>
     reader.readContract({
       address: contractAddress("inferenceSettlement"),
       abi: inferenceSettlementAbi,
       functionName: "verify",
-      args: [claimed, settlement.proof],
+      args: [claimed, proof, booked, record.proof],
     });
   equal(await verify(use), true);
   equal(await verify({ ...use, costNanoUsd: use.costNanoUsd - 1n }), false);
@@ -138,7 +143,14 @@ type Data = {
   id: string;
   created_at: string;
   charge_nano_usd: number;
-  settlement: { status: string; batch: number; proof: `0x${string}`[] };
+  price_snapshot: string;
+  settlement: {
+    status: string;
+    ends_at_nano_usd: number;
+    statement: { before_nano_usd: number } | null;
+    proof: Hex[] | null;
+    record: { before_nano_usd: number; amount_nano_usd: number; root: Hex; proof: Hex[] } | null;
+  };
 };
 type Answer = { data?: Data };
 

@@ -34,7 +34,13 @@ export async function startGateway(processes: Processes, options: GatewayOptions
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
     environment: {
-      ...{ CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000", DASHBOARD_SCRIPT: walletScript },
+      ...{
+        CHAIN_POLL_MS: "500",
+        POST_USD: "0.01",
+        POST_MIN_USD: "0",
+        POST_INTERVAL_MS: "5000",
+        DASHBOARD_SCRIPT: walletScript,
+      },
       ...{ ...environment, ...own, ...clockEnvironment(clock) },
     },
     logFile,

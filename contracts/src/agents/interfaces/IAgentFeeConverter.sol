@@ -104,7 +104,7 @@ interface IAgentFeeConverter is IMarkets {
 
     /// @notice Swaps the pending fees of `agent` in `feeToken`, up to the price limit of the market, and mints tokens
     /// for the dollars to the vault, which divides them. Anyone may call it.
-    /// @dev Reverts with {NotListed} or {NothingToConvert}; with the pool's error if its price is beyond the limit
+    /// @dev Reverts with {NotListed} if the token never was, or {NothingToConvert}; with the pool's error if its price is beyond the limit
     /// (`SPL`) or its history is shorter than the window (`OLD`); or with an error of the minter. After a revert all
     /// fees stay pending.
     function convert(address agent, address feeToken) external returns (uint256 minted);
@@ -113,7 +113,7 @@ interface IAgentFeeConverter is IMarkets {
     /// @dev Reverts with {OnlyTimelock}, {MarketOutOfBounds} or {NoPool}.
     function list(Listing calldata listing) external;
 
-    /// @notice Stops taking fees in `token`. Fees already booked in it stay pending until it is listed again.
+    /// @notice Stops taking fees in `token`. Fees already booked in it are still converted on its last market.
     /// @dev Reverts with {OnlyTimelock} or {NotListed}.
     function unlist(address token) external;
 }

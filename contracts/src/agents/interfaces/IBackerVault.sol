@@ -16,7 +16,8 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 /// withdraw it, subject to the pool's cooldown. A secondary chain has no pool: the vault holds the backing, which earns
 /// rewards only and can be withdrawn at once.
 /// Division: backers get half of what the converter mints, rounded down, and the agent's Safe gets the rest. The Safe
-/// gets everything while the agent's total backing is below {MIN_TOTAL_BACKING}.
+/// gets everything new while the agent's total backing is below {MIN_TOTAL_BACKING}; backers who remain keep their share
+/// of what was given before.
 /// Drip: rewards received on a UTC day are paid out linearly over the next day, to the backers of that day. Backing
 /// only around a conversion therefore does not pay, and frequent small conversions do not delay rewards.
 /// Rounding: the reward of a backer is rounded down, and fractions of a unit stay in the vault. No balance is ever
@@ -35,8 +36,8 @@ interface IBackerVault {
     /// @notice `backer` claimed `amount` of rewards.
     event Claimed(address indexed agent, address indexed backer, uint256 amount);
 
-    /// @notice The total backing fell below {MIN_TOTAL_BACKING}: the rewards that had not dripped went to the agent's
-    /// Safe.
+    /// @notice A backer left less than {MIN_TOTAL_BACKING}: the share in the rewards that had not dripped of the backing
+    /// that left went to the agent's Safe.
     event ReturnedToSafe(address indexed agent, uint256 amount);
 
     /// @notice The amount is zero.
@@ -92,8 +93,8 @@ interface IBackerVault {
     /// @notice Withdraws `amount` of the caller's backing. On the primary chain this requests an exit from the pool to
     /// the caller, which anyone can trigger after the cooldown of one day. On a secondary chain it is immediate.
     /// Rewards that have dripped stay claimable.
-    /// @dev If less than {MIN_TOTAL_BACKING} remains, rewards that have not dripped go to the agent's Safe. Reverts
-    /// with {ZeroAmount} or {InsufficientBacking}.
+    /// @dev If less than {MIN_TOTAL_BACKING} remains, the share of `amount` in the rewards that have not dripped goes to
+    /// the agent's Safe. Reverts with {ZeroAmount} or {InsufficientBacking}.
     function unback(address agent, uint256 amount) external;
 
     /// @notice Pays the caller the rewards that have dripped.

@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {TestBase} from "forge-std/Base.sol";
 
 import {InferenceSettlement} from "../../../src/InferenceSettlement.sol";
@@ -16,15 +15,13 @@ import {InferencePool} from "../../../src/agents/InferencePool.sol";
 import {IAgentFeeConverter} from "../../../src/agents/interfaces/IAgentFeeConverter.sol";
 import {IAgentTreasury} from "../../../src/agents/interfaces/IAgentTreasury.sol";
 import {IBackerVault} from "../../../src/agents/interfaces/IBackerVault.sol";
-import {IInferenceSettlement} from "../../../src/interfaces/IInferenceSettlement.sol";
+import {Chunks} from "../../helpers/Chunks.sol";
 import {PlainDollar} from "../../helpers/Dollars.sol";
 import {QuietUtils} from "../../helpers/QuietUtils.sol";
 import {IRouter} from "./IUniswap.sol";
 
 /// @notice All actions that are open to anyone with agents, and the totals that an observer computes from them.
 contract AgentsHandler is TestBase, QuietUtils {
-    using SafeCast for uint256;
-
     struct System {
         InferenceToken token;
         InferenceSettlement settlement;
@@ -198,11 +195,10 @@ contract AgentsHandler is TestBase, QuietUtils {
         left = Math.min(left, s.pool.capacityToday(agent) - s.settlement.servedNanoUsd(agent, day));
         left = Math.min(left, s.settlement.creditNanoUsd(CUSTOMER));
         if (left == 0) return;
-        IInferenceSettlement.Serve[] memory serves = new IInferenceSettlement.Serve[](1);
-        serves[0] = IInferenceSettlement.Serve(agent, CUSTOMER, day.toUint32(), bound(amount, 1, left).toUint96());
-        uint256 id = s.settlement.batchCount() + 1;
+        (, uint256 debited,) = s.settlement.accountOf(CUSTOMER);
+        bytes memory data = Chunks.serve(agent, day, CUSTOMER, debited, bound(amount, 1, left));
         vm.prank(s.settler);
-        s.settlement.settle(IInferenceSettlement.Batch(id, day, "root", new IInferenceSettlement.Debit[](0), serves));
+        s.settlement.settle(uint32(day), data);
     }
 
     function giftPlainly(uint256 amount) external observed {

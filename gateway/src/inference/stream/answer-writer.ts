@@ -36,6 +36,8 @@ export type Charged = {
   costNanoUsd: NanoUsd;
   /** The provider reported no usage that can be charged. */
   isEstimated: boolean;
+  /** The signed receipt, of an answer without a header for it. */
+  receipt?: string;
 };
 
 /** What a writer needs to know of the request. */

@@ -1,7 +1,8 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { Order } from "../requests/order.ts";
-import type { AnswerWriter } from "./answer-writer.ts";
+import type { AnswerWriter, Charged } from "./answer-writer.ts";
 import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
 import type { Tap } from "./tap.ts";
 import { chargedFor, writingRelay } from "./writing-relay.ts";
@@ -12,20 +13,22 @@ import { chargedFor, writingRelay } from "./writing-relay.ts";
  *
  * @param secrets Our keys at the provider, which never pass.
  * @param writer Writes the events in the shape of another API; null: they pass as they come.
+ * @param sign Signs the receipt of a charge for the usage that the client sees; null if it has none.
  */
 export function eventTap(
   { includeUsage, quote }: Pick<Order, "includeUsage" | "quote">,
   secrets: SecretFilter,
   writer: AnswerWriter | null = null,
+  sign: (costNanoUsd: NanoUsd) => string | null = () => null,
 ): Tap {
   const options = {
     includeUsage,
     secrets,
-    charged: (answer: Pick<SseTapResult, "usage" | "delivered">) => chargedFor(quote, answer),
+    charged: (answer: Pick<SseTapResult, "usage" | "delivered">) => withReceipt(chargedFor(quote, answer), sign),
     errorBody: faultBody,
     ...(quote.bound === undefined ? {} : { bound: quote.bound }),
   };
-  const tap = createSseTap(options, writer === null ? undefined : writingRelay(writer, quote));
+  const tap = createSseTap(options, writer === null ? undefined : writingRelay(writer));
   let result: SseTapResult = tap.result();
   let ended = false;
   return {
@@ -64,6 +67,12 @@ export function eventTap(
     upstreamId: () => result.upstreamId,
     model: () => result.model,
   };
+}
+
+/** @param sign Returns null for a charge without a receipt. */
+export function withReceipt(charged: Charged, sign: (costNanoUsd: NanoUsd) => string | null): Charged {
+  const receipt = sign(charged.costNanoUsd);
+  return receipt === null ? charged : { ...charged, receipt };
 }
 
 const encoder = new TextEncoder();

@@ -15,12 +15,13 @@ export function usageJson(charged: Charged): string {
 }
 
 /**
- * Adds the charge to the JSON text of an object. `cost` is a JSON number in dollars, printed exactly from the integer,
+ * Adds the charge, and its signed receipt, to the JSON text of an object. `cost` is a JSON number in dollars, printed exactly from the integer,
  * which `JSON.stringify` could not do.
  */
-export function withCost(counts: string, { costNanoUsd, isEstimated }: Omit<Charged, "usage">): string {
+export function withCost(counts: string, { costNanoUsd, isEstimated, receipt }: Omit<Charged, "usage">): string {
   const mark = isEstimated ? ',"estimated":true' : "";
-  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}${mark}}`;
+  const signed = receipt === undefined ? "" : `,"receipt":"${receipt}"`;
+  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}${mark}${signed}}`;
 }
 
 /** Adds a usage to the JSON text of an object, as the last member. */

@@ -16,11 +16,11 @@ const COLON = 58;
  * A relay that writes a chat stream in the shape of another API. It reads each event once, as the relay of chat does,
  * and reports the same to the tally.
  */
-export function writingRelay(writer: AnswerWriter, quote: Quote): MakeRelay {
-  return (options, tally) => createWritingRelay(writer, quote, options, tally);
+export function writingRelay(writer: AnswerWriter): MakeRelay {
+  return (options, tally) => createWritingRelay(writer, options, tally);
 }
 
-function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRelayOptions, tally: SseTally): SseRelay {
+function createWritingRelay(writer: AnswerWriter, options: SseRelayOptions, tally: SseTally): SseRelay {
   let isStarted = false;
   let isEnded = false;
 
@@ -43,8 +43,7 @@ function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRela
   function complete(): void {
     if (tally.isClosed() || isEnded) return;
     isEnded = true;
-    const { usage, delivered } = tally.result();
-    writer.end(chargedFor(quote, { usage, delivered }));
+    writer.end(options.charged(tally.result()));
   }
 
   function close(fault: SseFault, body: ErrorBody = options.errorBody(fault)): void {

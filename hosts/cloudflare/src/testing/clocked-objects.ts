@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, Reply, ReplyOf } from "@inference/ledger/commands";
-import { isUnresolved } from "@inference/ledger/hold-row";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
-import type { ReadRows, TableName, Tables } from "@inference/ledger/tables";
-import { createKey, credit } from "@inference/ledger/testing/example";
+import { isHold, type ReadRows, type TableName, type Tables } from "@inference/ledger/tables";
+import { createKey, hear } from "@inference/ledger/testing/example";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
@@ -112,7 +111,7 @@ function readRows(stored: StoredRows = nothing): ReadRows {
         .toReversed()
         .slice(0, limit) as never,
     liveKeys: () => stored.key.filter(({ revokedAt }) => revokedAt === null),
-    unresolvedHolds: () => stored.hold.filter(isUnresolved),
+    holds: () => stored.receipt.filter(isHold),
   };
 }
 
@@ -129,6 +128,6 @@ const settings = {
 
 /** An account with a balance of 100,000 and the key of the digest `digest`. */
 export async function fund(host: ClockedHost, account: Partition, at: number): Promise<void> {
-  await host.apply(account, { ...credit("1:1", 100_000), at });
+  await host.apply(account, hear(100_000, { at }));
   await host.apply(account, createKey("key", { at, digest: "digest", nonceExpiresAt: at }));
 }

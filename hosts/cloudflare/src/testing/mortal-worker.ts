@@ -15,7 +15,7 @@ export class PartitionObject extends ObjectUnderTest {
     const now = Date.now();
     for (const { partition, hold } of this.ownRows.lapsedHolds(Number.MAX_SAFE_INTEGER, MOST_HOLDS)) {
       if (hold.leaseUntil <= now) continue;
-      this.ownRows.write(partition, [{ table: "hold", id: hold.id, row: { ...hold, leaseUntil: now } }]);
+      this.ownRows.write(partition, [{ table: "receipt", id: hold.id, row: { ...hold, leaseUntil: now } }]);
     }
     this.ownRows.commit();
     await this.ctx.storage.setAlarm(now);

@@ -33,9 +33,9 @@ export class PartitionObject extends TestedPartitionObject {
 
   override async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await super.execute(partition, command);
-    const hold = "id" in command ? this.ownRows.of(partition).get("hold", command.id) : undefined;
+    const hold = "id" in command ? this.ownRows.of(partition).get("receipt", command.id) : undefined;
     if (hold !== undefined) {
-      this.ownRows.write(partition, [{ table: "hold", id: hold.id, row: { ...hold, ...more } }]);
+      this.ownRows.write(partition, [{ table: "receipt", id: hold.id, row: { ...hold, ...more } }]);
       this.ownRows.commit();
     }
     return { ...reply, ...more };
@@ -44,10 +44,10 @@ export class PartitionObject extends TestedPartitionObject {
   /** What the property that only this version knows says of a hold. */
   async versionOf(id: string): Promise<unknown> {
     const { changes } = readLog((statement) => this.ctx.storage.sql.exec(statement).toArray());
-    const logged = changes.find((change) => change.table === "hold" && change.id === id);
+    const logged = changes.find((change) => change.table === "receipt" && change.id === id);
     if (logged !== undefined) return (logged.row as { version?: number } | null)?.version;
     const { sql } = this.ctx.storage;
-    return openSegments(sql, openSchema(sql), 0).get("hold", id)?.version;
+    return openSegments(sql, openSchema(sql), 0).get("receipt", id)?.version;
   }
 
   /** As if a version had been here whose rows nobody else can read. */

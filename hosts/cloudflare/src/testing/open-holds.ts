@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { isCeiling } from "@inference/ledger/partition";
-import type { HoldRow } from "@inference/ledger/tables";
+import { isHold, type ReceiptRow } from "@inference/ledger/tables";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { Edge } from "./edge.ts";
 
@@ -22,15 +21,11 @@ export async function endHolds(edge: Edge, partitions: readonly string[]): Promi
     });
   }
   await edge.goTo(edge.now() + LEASE_MS + 1_000);
-  await ringUntilNone(
-    partitions.filter((partition) => !isCeiling(partition)),
-    ["open"],
-  );
+  await ringUntilNone(partitions, ["open"]);
   await edge.goTo(edge.now() + GRACE_MS + 1_000);
   await ringUntilNone(partitions, ["open", "orphaned"]);
 }
 
-export async function openHolds(edge: Edge, partition: string): Promise<HoldRow[]> {
-  const holds = await edge.rows("hold", partition);
-  return holds.filter(({ state }) => state === "open" || state === "orphaned");
+export async function openHolds(edge: Edge, partition: string): Promise<ReceiptRow[]> {
+  return (await edge.rows("receipt", partition)).filter(isHold);
 }

@@ -1,8 +1,8 @@
 import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
-import type { Partition } from "@inference/ledger/partition";
+import { sendHeard } from "@inference/ledger/hearing";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
-import { send } from "@inference/ledger/saga";
+import { chainPartition, type Partition } from "@inference/ledger/partition";
 import type { Change, TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import type { ChainLook } from "../chain-look.ts";
@@ -38,7 +38,7 @@ export class ChainObject extends RealChainObject {
 
 /** The object as it is, whose alarms ring by that clock, and what may happen to it. */
 export class PartitionObject extends RealPartitionObject {
-  #refused: CommandType = "follow";
+  #refused: CommandType = "allow";
   #refusals = 0;
   #lost: CommandType | undefined;
   #losses = 0;
@@ -70,8 +70,8 @@ export class PartitionObject extends RealPartitionObject {
     return super.read(partition, query);
   }
 
-  /** The next commands of a type fail: deliveries to the ceiling, if it is not said otherwise. */
-  async refuse(times: number, type: CommandType = "follow"): Promise<void> {
+  /** The next commands of a type fail: asks of the ceiling, if it is not said otherwise. */
+  async refuse(times: number, type: CommandType = "allow"): Promise<void> {
     this.#refusals = times;
     this.#refused = type;
   }
@@ -147,6 +147,9 @@ export class PartitionObject extends RealPartitionObject {
   }
 }
 
+/** The chain of `@inference/gateway/test/fund`. */
+const TEST_CHAIN = chainPartition(31_337);
+
 const outOfOrder: Outcome = { failed: "out of order" };
 
 type Asked = {
@@ -178,7 +181,7 @@ export default {
       return Response.json(method === "get" ? await KEY_VALUE.get(key) : null);
     }
     const ledger = makeEdgeLedger(bindings, { background: (work) => event.waitUntil(work) });
-    if (command !== undefined) return Response.json(await ledger.run(() => send(partition, command)));
+    if (command !== undefined) return Response.json(await ledger.run(() => sendHeard(TEST_CHAIN, partition, command)));
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
     const [method, ...args] = call ?? ["none"];
     const object = bindings.PARTITION.getByName(partition) as unknown as {

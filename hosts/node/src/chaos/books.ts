@@ -8,6 +8,7 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
   try {
     const ledger = openNodeLedger(database, {
       now: Date.now,
+      epoch: Date.now(),
       onAlert(message) {
         throw new Error(message);
       },

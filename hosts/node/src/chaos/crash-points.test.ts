@@ -92,6 +92,7 @@ function openLedger(
 ): NodeLedger {
   return openNodeLedger(database, {
     now: () => clock.time,
+    epoch: 1,
     onAlert: (message) => assert.fail(message),
     onFatal: (error) => assert.fail(String(error)),
     onCommit,

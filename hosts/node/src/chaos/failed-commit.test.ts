@@ -30,7 +30,7 @@ for (const [commit, state] of failures) {
       const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
       execute(
         file,
-        `CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.state = '${state}'
+        `CREATE TRIGGER refuse BEFORE INSERT ON receipt_row WHEN NEW.state = '${state}'
         BEGIN SELECT RAISE(ABORT, 'refused'); END`,
       );
       const gateway = await start({ script: "../main.ts", env });

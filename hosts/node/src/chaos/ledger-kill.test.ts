@@ -28,7 +28,7 @@ test(`${KILLS} kills of a ledger between and during commits: every answered sett
       answered += said.length;
       const database = openDatabase(file);
       assert.deepEqual(auditDatabase(database).problems, [], `kill ${kill}`);
-      const receipts = database.prepare("SELECT id FROM receipt_row WHERE outcome = 'settled'").all();
+      const receipts = database.prepare("SELECT id FROM receipt_row WHERE state = 'settled'").all();
       const settled = new Set(receipts.map(({ id }) => String(id)));
       const lost = heard.filter((id) => !settled.has(id));
       assert.deepEqual(lost, [], `kill ${kill}`);

@@ -9,6 +9,7 @@ const clock = { time: 0 };
 let commits = 0;
 const ledger = openNodeLedger(openDatabase(file), {
   now: () => clock.time,
+  epoch: 1,
   onAlert: fail,
   onFatal: fail,
   onCommit(now) {

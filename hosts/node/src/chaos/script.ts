@@ -23,21 +23,22 @@ const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "s", stream
 
 export const steps: readonly Step[] = [
   one("the ceiling", ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 }),
+  one("a reading of the chain", chainPartition(1), { type: "reread", at: NOON, readyFrom: 10 }),
   one("two activations", chainPartition(1), {
     type: "advance",
     at: NOON,
-    chainId: 1,
     block: 10,
     blockHash: "0x10",
-    activations: [activation(1, alice, "5", "5"), activation(2, bob, "7", "12")],
+    activations: [activation(1, alice, "5", "5", 5_000), activation(2, bob, "7", "12", 7_000)],
+    chunks: [],
   }),
   one("an activation more", chainPartition(1), {
     type: "advance",
     at: NOON,
-    chainId: 1,
     block: 11,
     blockHash: "0x11",
-    activations: [activation(3, alice, "1", "13")],
+    activations: [activation(3, alice, "1", "13", 6_000)],
+    chunks: [],
   }),
   key("a key", "alices-key", "alices-digest", null),
   key("a key with a limit", "alices-small-key", "alices-small-digest", 50),
@@ -86,14 +87,12 @@ export const steps: readonly Step[] = [
     name: "the sweeper orphans",
     hours: 1,
     run: async (gateway) =>
-      orphanAll(
-        gateway,
-        (await gateway.environment.ledger.lapsedHolds(NOON + 10_000_000, 100)).filter(
-          ({ partition, hold }) => hold.owner === partition,
-        ),
-      ),
+      orphanAll(gateway, await gateway.environment.ledger.lapsedHolds(NOON + 10_000_000, 100)),
   },
   { name: "the sweeper settles and releases", hours: 2, run: (gateway) => sweep(gateway) },
+  one("a statement", accountPartition(alice), {
+    ...{ type: "seal", at: NOON, postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 },
+  }),
   one("a lowered key", accountPartition(alice), { type: "updateKey", keyId: "alices-small-key", limitNanoUsd: 1 }),
   one("a revoked key", accountPartition(alice), { type: "revokeKey", at: NOON, keyId: "alices-key" }),
   one("a revoked session", identityPartition(bob), { type: "revokeSession", at: NOON, digest: "bobs-session" }),
@@ -122,12 +121,13 @@ function one(name: string, partition: string, command: Command): Step {
 
 function reserve(id: string, amountNanoUsd: number, payer: Payer = keyPayer): Step {
   const owner = payer.kind === "key" ? accountPartition(alice) : identityPartition(bob);
-  const reservation = { id, at: NOON, owner, payer, amountNanoUsd, leaseMs: 900_000, detail };
+  const chain = chainPartition(1);
+  const reservation = { id, at: NOON, owner, payer, amountNanoUsd, leaseMs: 900_000, detail, chain };
   return { name: id, hours: 0, run: ({ environment }) => environment.ledger.run(() => reserveRequest(reservation)) };
 }
 
 function settle(id: string, partition: string, chargeNanoUsd: number): Step {
-  return one(`${id} settled`, partition, { type: "settle", id, at: NOON, chargeNanoUsd, lossNanoUsd: 0, detail });
+  return one(`${id} settled`, partition, { type: "settle", id, at: NOON, chargeNanoUsd, lossNanoUsd: 0, detail, snapshot: "s" });
 }
 
 function key(name: string, keyId: string, digest: string, limitNanoUsd: number | null): Step {
@@ -135,6 +135,12 @@ function key(name: string, keyId: string, digest: string, limitNanoUsd: number |
   return one(name, accountPartition(alice), createKey(keyId, terms));
 }
 
-function activation(id: number, account: string, amountToken: string, totalActivated: string) {
-  return { id, account, amountToken, totalActivated, block: 9, transaction: `0x${id}` };
+function activation(
+  id: number,
+  account: string,
+  amountToken: string,
+  totalActivated: string,
+  accountActivatedNanoUsd: number,
+) {
+  return { id, account, amountToken, totalActivated, accountActivatedNanoUsd, block: 9, transaction: `0x${id}` };
 }

@@ -9,7 +9,7 @@ import { FINALITY_DEPTH } from "@inference/chain/testing/anvil";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { makeCredentials } from "@inference/gateway/auth/credentials";
 import { makeKey } from "@inference/gateway/test/fund";
-import { accountPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
+import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
@@ -71,7 +71,7 @@ function start() {
       ...{
         SETTLEMENT_START_BLOCK: String(chain.startBlock),
         SETTLER_PRIVATE_KEY: privateKey,
-        SETTLER_INTERVAL_MS: "0",
+        POST_USD: "0.000000001",
       },
     },
   });
@@ -181,36 +181,28 @@ async function settledInBooks(url: string): Promise<bigint> {
   return sum;
 }
 
+/** The records of each payer fill its line from 0, pay its own statements, and are those of the contract. */
 async function checkBooks(): Promise<void> {
-  const count = Number(await reader().readContract({ ...settlement(), functionName: "batchCount" }));
   await withBooks(file, async (ledger) => {
-    const partition = chainPartition(31337);
-    const batches = [];
-    for (let batch = 1; batch <= count; batch++) batches.push(await ledger.read(partition, { type: "batch", batch }));
-    const [newest] = await ledger.read(partition, { type: "batches", limit: 1 });
-    assert.equal(newest?.batch, count, "books and chain have the same batches");
-    const posted = new Set<string>();
-    const sums = new Map<string, number>();
-    for (const [index, batch] of batches.entries()) {
-      assert.equal(batch?.state, "settled");
-      const root = await reader().readContract({ ...settlement(), functionName: "rootOf", args: [BigInt(index + 1)] });
-      assert.equal(batch?.root, root);
-      const range = { firstUse: batch?.firstUse ?? "", lastUse: batch?.lastUse ?? "" };
-      const journal = journalPartition(batch?.journal ?? "");
-      const uses = await ledger.read(journal, { type: "batchUses", batch: index + 1, ...range });
-      for (const { id, account, chargeNanoUsd } of uses) {
-        assert.ok(!posted.has(id), `${id} was posted twice`);
-        posted.add(id);
-        sums.set(account, (sums.get(account) ?? 0) + chargeNanoUsd);
-      }
-      assert.equal((await ledger.read(journal, { type: "waiting", limit: 1 })).uses, 0);
-    }
     for (const payer of payers) {
-      const credit = await reader().readContract({ ...settlement(), functionName: "creditNanoUsd", args: [payer] });
-      const spent = sums.get(payer) ?? 0;
-      assert.equal(credit, ACTIVATED_TOKEN * 1_000n - BigInt(spent), payer);
-      const balance = await ledger.read(accountPartition(payer), { type: "balance", at: Date.now() });
-      assert.equal(balance.settledNanoUsd, spent, payer);
+      const query = { type: "records", account: payer, afterNanoUsd: 0, limit: 10_000 } as const;
+      let debitedNanoUsd = 0;
+      for (const { beforeNanoUsd, amountNanoUsd, isOwn, chunk } of await ledger.read(chainPartition(31337), query)) {
+        assert.deepEqual([beforeNanoUsd, isOwn], [debitedNanoUsd, 1], payer);
+        const args = [chunk as `0x${string}`] as const;
+        const block = await reader().readContract({ ...settlement(), functionName: "blockOf", args });
+        assert.ok(block > 0n, `the contract does not know the chunk ${chunk}`);
+        debitedNanoUsd += amountNanoUsd;
+      }
+      const totals = await reader().readContract({ ...settlement(), functionName: "accountOf", args: [payer] });
+      assert.deepEqual(totals.slice(0, 2), [ACTIVATED_TOKEN * 1_000n, BigInt(debitedNanoUsd)], payer);
+      const { settledNanoUsd } = await ledger.read(accountPartition(payer), { type: "balance", at: Date.now() });
+      assert.equal(settledNanoUsd, debitedNanoUsd, payer);
+      const uses = await ledger.read(accountPartition(payer), { type: "uses", afterNanoUsd: 0, limit: 100_000 });
+      const ids = new Set(uses.map(({ receipt }) => receipt));
+      assert.equal(ids.size, uses.length, "a request has two uses");
+      const spent = uses.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0);
+      assert.equal(spent, debitedNanoUsd, payer);
     }
   });
 }

@@ -84,6 +84,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
   const ledger = openNodeLedger(database, {
     now,
+    epoch: 1,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
@@ -115,8 +116,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       drainMs,
       heldBodyBytes: 256 * 1024 * 1024,
       heldAnswerBytes: 128 * 1024 * 1024,
-      ceilingBlocks: false,
-      ceilingShards: 1,
+      ceilingInPieces: false,
+      posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
       operator: {

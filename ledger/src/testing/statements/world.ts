@@ -1,19 +1,15 @@
-import {
-  type AccountState,
-  type Hearing,
-  hear,
-  newAccount,
-  reserve,
-  seal,
-  settle,
-  statementToTell,
-  type Use,
-} from "./account.ts";
-import { type Booked, makeChain, type Root, type SettleRecord, type Transaction, totalsOf } from "./contract.ts";
+import type { Address } from "@inference/protocol/credential";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
+import { accountPartition, ceilingPartition, chainPartition, type Partition } from "../../messages/partition.ts";
+import { answer, type BillView } from "../../messages/reads.ts";
+import { reserveRequest } from "../../messages/reservation.ts";
+import { openMemoryHost, type PartitionCopy } from "../memory-host.ts";
+import { makeChain, NANO_PER_TOKEN, type Root, type SettleRecord, type Transaction, totalsOf } from "./contract.ts";
 
 /**
- * Model of settlement as a whole: accounts, the chain's partition, settlers, a network that loses, repeats and delays
- * messages, a chain that reorganizes, foreign postings, and restores of old copies. One random number decides each step.
+ * Settlement as a whole: the ledger's accounts and its partition of the chain, settlers, a network that loses, repeats and
+ * delays messages, a chain that reorganizes, foreign postings, and restores of old copies. One random number decides each
+ * step.
  */
 export type World = {
   step(): void;
@@ -22,9 +18,9 @@ export type World = {
   results(): readonly AccountResult[];
 };
 
-/** The end of an account. All fields but `state` are the truth, which no party of the model knows as a whole. */
+/** The end of an account. All fields but `bill` are the truth, which no party of the world knows as a whole. */
 export type AccountResult = {
-  state: AccountState;
+  bill: BillView;
   activated: number;
   debited: number;
   /** Each use that was ever settled, also those that a restore lost. */
@@ -32,7 +28,6 @@ export type AccountResult = {
   /** The part of each use that the leaves of the booked records charge. */
   charged: ReadonlyMap<string, number>;
   foreign: number;
-  isRestored: boolean;
 };
 
 export type WorldOptions = {
@@ -44,125 +39,145 @@ export type WorldOptions = {
 
 export type Fault = "network" | "reorganize" | "foreign" | "restoreAccount" | "restoreChain" | "settlers" | "ceiling";
 
-type Message = { deliver(): void };
-
 type Account = {
-  name: string;
-  state: AccountState;
-  copies: AccountState[];
-  /** Changes with each restore, so that an answer to an earlier question does not count. */
-  incarnation: number;
+  address: Address;
+  partition: Partition;
+  copies: PartitionCopy[];
+  /** The host's epoch: it changes with each restore. */
+  epoch: number;
   uses: Map<string, number>;
-  foreign: number;
-  isRestored: boolean;
 };
 
-type ChainPartition = {
-  replay: number;
-  cursor: number;
-  /** Answers begin at this final block. */
-  readyAt: number;
-  told: Map<string, NonNullable<Hearing["told"]>>;
-};
+/** A use's part of a statement. */
+type Line = { id: string; amountNanoUsd: number };
 
 const CEILING = 1_000_000;
+const DUE_AT_ONCE = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
+const start = Date.parse("2027-06-15T12:00:00.000Z");
+const chainBooks = chainPartition(1);
+const payer = { kind: "key", digest: "digest" } as const;
 
 export function makeWorld({ random, accounts: count, faults }: WorldOptions): World {
   const chain = makeChain(CEILING);
-  const accounts: Account[] = Array.from({ length: count }, (_, index) => ({
-    name: `account${index}`,
-    state: newAccount,
-    copies: [newAccount],
-    incarnation: 0,
-    uses: new Map(),
-    foreign: 0,
-    isRestored: false,
-  }));
-  const partition: ChainPartition = { replay: 0, cursor: 0, readyAt: 0, told: new Map() };
-  const statements = new Map<Root, { before: number; lines: readonly Use[] }>();
-  const network: Message[] = [];
+  const clock = { now: start };
+  const accounts: Account[] = Array.from({ length: count }, (_, index) => {
+    const address: Address = `0x${String(index + 1).repeat(40)}`;
+    return { address, partition: accountPartition(address), copies: [], epoch: 1, uses: new Map() };
+  });
+  const epochOf = (partition: Partition): number => accounts.find((one) => one.partition === partition)?.epoch ?? 1;
+  const host = openMemoryHost({ now: () => clock.now, epoch: epochOf });
+  const statements = new Map<Root, { beforeNanoUsd: number; lines: readonly Line[] }>();
+  const network: (() => void)[] = [];
   let mempool: Transaction[] = [];
-  /** The roots that each settler has sent, and forgets when it restarts. */
+  /** The records that each settler has sent, and forgets when it restarts. */
   const settlers = [new Set<string>(), new Set<string>()];
   let made = 0;
 
   const below = (limit: number): number => Math.floor(random() * limit);
   const has = (fault: Fault, oneIn: number): boolean => faults.has(fault) && below(oneIn) === 0;
   const pick = <T>(list: readonly T[]): T | undefined => list[below(list.length)];
+  const billOf = ({ partition }: Account): BillView => answer(host.rows(partition), { type: "bill" });
+  const dayNow = (): string => utcDay(start + Math.floor(chain.latest() / 20) * DAY_MS);
+
+  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: CEILING });
+  host.apply(chainBooks, { type: "reread", at: start, readyFrom: 0 });
+  for (const account of accounts) {
+    const terms = {
+      window: "lifetime",
+      limitNanoUsd: null,
+      expiresAt: null,
+      nonce: "n",
+      nonceExpiresAt: start,
+    } as const;
+    const key = { keyId: "key", digest: "digest", label: "", name: "", ...terms };
+    host.apply(account.partition, { type: "createKey", at: start, ...key });
+    account.copies.push(host.copy(account.partition));
+    chain.mine([{ type: "activate", account: account.address, amountNanoUsd: NANO_PER_TOKEN }]);
+  }
 
   function send(deliver: () => void): void {
     if (has("network", 5)) return;
-    network.push({ deliver });
-    if (has("network", 5)) network.push({ deliver });
+    network.push(deliver);
+    if (has("network", 5)) network.push(deliver);
   }
 
-  function deliverOne(): void {
-    const index = faults.has("network") ? below(network.length) : 0;
-    const [message] = network.splice(index, 1);
-    message?.deliver();
+  function deliverSome(): void {
+    for (let left = 3; left > 0; left -= 1) {
+      const [deliver] = network.splice(faults.has("network") ? below(network.length) : 0, 1);
+      deliver?.();
+    }
+    const delivery = pick(host.outbox());
+    if (delivery !== undefined) host.deliver(delivery, { acknowledge: !has("network", 3) });
   }
 
-  function ask(account: Account): void {
-    const { incarnation, name } = account;
+  function ask({ epoch, address, partition }: Account): void {
     send(() => {
-      if (partition.cursor < partition.readyAt) return;
-      const told = partition.told.get(name) ?? null;
-      const hearing = { ...totalsOf(chain.at(partition.cursor), name), replay: partition.replay, told };
-      send(() => {
-        account.state = hear(account.state, hearing, incarnation === account.incarnation);
-      });
+      const reply = host.apply(chainBooks, { type: "inquire", account: address });
+      if (reply.status === "not_ready") return;
+      send(() => host.apply(partition, { type: "hear", at: clock.now, epoch, ...reply.hearing }));
     });
   }
 
-  /** Tells the chain's partition the open statement. The larger one counts. */
-  function tell({ name, state }: Account): void {
-    const told = statementToTell(state);
-    if (told === null) return;
-    send(() => {
-      const known = partition.told.get(name);
-      if (known !== undefined && compare(known, told) >= 0) return;
-      partition.told.set(name, told);
-    });
+  function tell(account: Account): void {
+    const { toTell } = billOf(account);
+    if (toTell === null) return;
+    const { address } = account;
+    send(() => host.apply(chainBooks, { type: "tell", at: clock.now, account: address, ...toTell }));
   }
 
   function use(account: Account): void {
+    const isHeard = host.rows(account.partition).get("bill", "bill")?.heardIn === account.epoch;
+    if (!isHeard) ask(account);
+    if (!isHeard) return;
     made += 1;
     const id = `use${made}`;
-    const reserved = reserve(account.state, id, 1 + below(20));
-    if (reserved === account.state) return;
-    account.state = reserved;
-    if (below(4) === 0) return;
+    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(400), leaseMs: 900_000, payer, detail: "{}" };
+    const running = host.begin(reserveRequest({ ...terms, owner: account.partition, chain: chainBooks }));
+    while (running.step());
+    if (running.result?.status !== "reserved" || below(4) === 0) return;
     end(account, id);
   }
 
-  function end(account: Account, id: string): void {
-    const held = account.state.holds.get(id) ?? 0;
-    const cost = below(held + 1);
-    const settled = settle(account.state, id, cost);
-    if (settled === account.state) return;
-    account.state = settled;
-    if (cost > 0) account.uses.set(id, cost);
+  function end({ partition, uses }: Account, id: string): void {
+    const hold = host.rows(partition).get("receipt", id);
+    if (hold === undefined) return;
+    const chargeNanoUsd = below(hold.heldNanoUsd + 1);
+    const ended = { id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}", snapshot: "" };
+    const { status } = host.apply(partition, { type: "settle", ...ended });
+    if (status === "settled" && chargeNanoUsd > 0) uses.set(id, Math.max(uses.get(id) ?? 0, chargeNanoUsd));
   }
 
-  function sealOpen(account: Account): void {
-    made += 1;
-    account.state = seal(account.state, `root${made}`);
-    const { open } = account.state;
-    if (open?.root === `root${made}`) statements.set(open.root, { before: open.before, lines: open.lines ?? [] });
+  function seal({ partition }: Account): void {
+    host.apply(partition, { type: "seal", at: clock.now, ...DUE_AT_ONCE });
+  }
+
+  /** What hashing does: the same uses have the same root. */
+  function nameRoot(account: Account): void {
+    const { open } = billOf(account);
+    if (open === null || open.root !== null) return;
+    const { beforeNanoUsd, afterNanoUsd } = open;
+    const { partition } = account;
+    const uses = answer(host.rows(partition), { type: "uses", afterNanoUsd: beforeNanoUsd, limit: 100_000 });
+    const lines = uses
+      .filter(({ endsAtNanoUsd }) => endsAtNanoUsd <= afterNanoUsd)
+      .map(({ receipt: id, endsAtNanoUsd: end, costNanoUsd }) => {
+        return { id, amountNanoUsd: end - Math.max(beforeNanoUsd, end - costNanoUsd) };
+      });
+    const root = `root of ${partition} ${beforeNanoUsd} ${JSON.stringify(lines)}`;
+    statements.set(root, { beforeNanoUsd, lines });
+    host.apply(partition, { type: "nameRoot", beforeNanoUsd, afterNanoUsd, root, parts: "[]" });
   }
 
   /** Posts the statements that are due and not in flight. */
   function post(settler: Set<string>): void {
-    if (partition.cursor < partition.readyAt) return;
-    const records: SettleRecord[] = [];
-    for (const [account, { before, after, root }] of partition.told) {
-      const { debited } = totalsOf(chain.at(partition.cursor), account);
-      const name = `${root} ${before}`;
-      if (before !== debited || settler.has(name)) continue;
+    const due = answer(host.rows(chainBooks), { type: "dueStatements", limit: 100 });
+    const records = due.flatMap(({ account, beforeNanoUsd, afterNanoUsd, root }): SettleRecord[] => {
+      const name = `${root} ${beforeNanoUsd}`;
+      if (settler.has(name)) return [];
       settler.add(name);
-      records.push({ account, before, amount: after - before, root });
-    }
-    if (records.length > 0) mempool.push({ type: "settle", day: Math.floor(chain.latest() / 20), records });
+      return [{ account, beforeNanoUsd, amountNanoUsd: afterNanoUsd - beforeNanoUsd, root }];
+    });
+    if (records.length > 0) mempool.push({ type: "settle", day: dayNow(), records });
   }
 
   function mine(): void {
@@ -173,64 +188,67 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   }
 
   function follow(): void {
-    partition.cursor = Math.max(partition.cursor, Math.min(chain.final(), partition.cursor + 1 + below(4)));
-    for (const [name, { after }] of partition.told) {
-      if (totalsOf(chain.at(partition.cursor), name).debited >= after) partition.told.delete(name);
-    }
+    const from = answer(host.rows(chainBooks), { type: "cursor" })?.block ?? 0;
+    const block = Math.max(from, Math.min(chain.final(), from + 1 + below(4)));
+    const { activations, chunks } = chain.at(block);
+    const isNew = (event: { block: number }): boolean => event.block > from;
+    const events = { activations: activations.filter(isNew), chunks: chunks.filter(isNew) };
+    const reply = host.apply(chainBooks, { type: "advance", at: clock.now, block, blockHash: `${block}`, ...events });
+    if (reply.status === "gap") throw new Error(`expected ${reply.expected}, got ${reply.got}`);
   }
 
-  function activate({ name }: Account): void {
-    mempool.push({ type: "activate", account: name, amount: 50 + below(200) });
+  function activate({ address: account }: Account): void {
+    mempool.push({ type: "activate", account, amountNanoUsd: below(3) * NANO_PER_TOKEN });
   }
 
   /** Somebody else posts with the settler's key. */
-  function postForeign(account: Account): void {
-    const { activated, debited } = totalsOf(chain.at(chain.latest()), account.name);
-    const amount = Math.min(1 + below(30), activated - debited);
-    if (amount === 0) return;
+  function postForeign({ address: account }: Account): void {
+    const { activated, debited } = totalsOf(chain.at(chain.latest()), account);
+    const amountNanoUsd = Math.min(1 + below(600), activated - debited);
+    if (amountNanoUsd === 0) return;
     made += 1;
-    const record = { account: account.name, before: debited, amount, root: `foreign${made}` };
-    chain.mine([{ type: "settle", day: Math.floor(chain.latest() / 20), records: [record] }]);
+    const record = { account, beforeNanoUsd: debited, amountNanoUsd, root: `foreign${made}` };
+    chain.mine([{ type: "settle", day: dayNow(), records: [record] }]);
   }
 
   function restoreAccount(account: Account): void {
-    const copy = pick(account.copies) ?? newAccount;
-    account.state = { ...copy, hasHeard: false };
-    account.incarnation += 1;
-    account.isRestored = true;
-  }
-
-  function restoreChain(): void {
-    partition.replay += 1;
-    partition.cursor = 0;
-    partition.readyAt = chain.latest() + 1;
-    partition.told.clear();
+    const copy = pick(account.copies);
+    if (copy !== undefined) host.putBack(account.partition, copy);
+    account.epoch += 1;
   }
 
   function fault(account: Account): void {
     if (has("restoreAccount", 60)) restoreAccount(account);
-    if (has("restoreChain", 90)) restoreChain();
+    if (has("restoreChain", 90)) host.apply(chainBooks, { type: "reread", at: clock.now, readyFrom: chain.final() });
     if (has("foreign", 60)) postForeign(account);
     if (has("settlers", 20)) pick(settlers)?.clear();
-    if (has("ceiling", 20)) mempool.push({ type: "ceiling", limit: below(3) * 50 });
+    if (has("ceiling", 20)) mempool.push({ type: "ceiling", limit: below(3) * 1_000 });
     if (has("reorganize", 20)) mempool.push(...chain.reorganize(1 + below(3)).filter(() => below(5) > 0));
   }
+
+  const holdsOf = ({ partition }: Account): string[] =>
+    host
+      .rows(partition)
+      .holds()
+      .map(({ id }) => id);
 
   function step(): void {
     const account = pick(accounts);
     if (account === undefined) return;
+    clock.now += 1;
     fault(account);
-    if (below(6) === 0) account.copies.push(account.state);
+    if (below(6) === 0) account.copies.push(host.copy(account.partition));
     const actions = [
       () => use(account),
       () => use(account),
-      () => end(account, pick([...account.state.holds.keys()]) ?? ""),
-      () => sealOpen(account),
+      () => end(account, pick(holdsOf(account)) ?? ""),
+      () => seal(account),
+      () => nameRoot(account),
       () => tell(account),
       () => ask(account),
-      deliverOne,
-      deliverOne,
-      deliverOne,
+      deliverSome,
+      deliverSome,
+      deliverSome,
       () => post(settlers[faults.has("settlers") ? below(2) : 0] ?? new Set()),
       mine,
       follow,
@@ -250,12 +268,14 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
       mine();
       follow();
       for (const account of accounts) {
-        for (const id of account.state.holds.keys()) end(account, id);
-        sealOpen(account);
+        for (const id of holdsOf(account)) end(account, id);
+        seal(account);
+        nameRoot(account);
         tell(account);
         ask(account);
       }
-      while (network.length > 0) deliverOne();
+      while (network.length > 0) deliverSome();
+      host.deliverAll();
     }
   }
 
@@ -263,33 +283,33 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     step,
     quiesce,
     results: () =>
-      accounts.map(({ name, state, uses, isRestored }) => {
-        const { booked } = chain.at(chain.latest());
-        const own = booked.filter(({ account }) => account === name);
-        const foreign = own.filter(({ root }) => !statements.has(root)).reduce((sum, { amount }) => sum + amount, 0);
+      accounts.map((account) => {
+        const state = chain.at(chain.latest());
+        const own = state.chunks
+          .flatMap(({ records }) => records)
+          .filter((record) => record.account === account.address);
+        const foreign = own
+          .filter(({ root }) => !statements.has(root))
+          .reduce((sum, one) => sum + one.amountNanoUsd, 0);
         const charged = chargedByLeaves(own, statements);
-        return { ...totalsOf(chain.at(chain.latest()), name), state, uses, charged, foreign, isRestored };
+        return { ...totalsOf(state, account.address), bill: billOf(account), uses: account.uses, charged, foreign };
       }),
   };
 }
 
-function compare(one: { before: number; after: number }, other: { before: number; after: number }): number {
-  return one.before - other.before || one.after - other.after;
-}
-
 /** The part of each leaf's range that the booked records under its root cover. */
 function chargedByLeaves(
-  booked: readonly Booked[],
-  statements: ReadonlyMap<Root, { before: number; lines: readonly Use[] }>,
+  booked: readonly SettleRecord[],
+  statements: ReadonlyMap<Root, { beforeNanoUsd: number; lines: readonly Line[] }>,
 ): Map<string, number> {
   const charged = new Map<string, number>();
-  for (const { root, before, amount } of booked) {
+  for (const { root, beforeNanoUsd, amountNanoUsd } of booked) {
     const statement = statements.get(root);
-    let from = statement?.before ?? 0;
-    for (const { id, cost } of statement?.lines ?? []) {
-      const part = Math.min(from + cost, before + amount) - Math.max(from, before);
+    let from = statement?.beforeNanoUsd ?? 0;
+    for (const { id, amountNanoUsd: amount } of statement?.lines ?? []) {
+      const part = Math.min(from + amount, beforeNanoUsd + amountNanoUsd) - Math.max(from, beforeNanoUsd);
       if (part > 0) charged.set(id, (charged.get(id) ?? 0) + part);
-      from += cost;
+      from += amount;
     }
   }
   return charged;

@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Step } from "@inference/ledger/saga";
-import { makeRequestId } from "@inference/protocol/id";
+import { windowStart } from "@inference/protocol/window";
 import { post } from "./edge-books.ts";
 import { BOOKS_WORKER, withWorker } from "./edge-gateway-target.ts";
 
@@ -31,16 +30,21 @@ export async function measureCeiling(options: {
   });
 }
 
-/** For each caller its holds, each taken and followed to its end. */
+/** For each caller its allowances, each raised for a request and lowered to what that used. */
 function pairsOf(at: number, each: number): Step[][] {
   return Array.from({ length: callers }, (_, caller) => {
-    const owner = accountPartition(`0x${(caller + 1).toString(16).padStart(40, "0")}`);
-    return Array.from({ length: each }, (): Step[] => {
-      const id = makeRequestId(at, randomBytes(10));
-      const hold = { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs: 900_000, owner } as const;
+    const account = accountPartition(`0x${(caller + 1).toString(16).padStart(40, "0")}`);
+    const day = windowStart("day", at);
+    return Array.from({ length: each }, (_, pair): Step[] => {
+      const [before, after] = [pair * amountNanoUsd, (pair + 1) * amountNanoUsd];
+      const asks = { type: "allow", account, day, offer: null } as const;
+      const raised = { usedNanoUsd: before, leastNanoUsd: before, neededNanoUsd: after, wantedNanoUsd: after };
+      const lowered = { usedNanoUsd: after, leastNanoUsd: after, neededNanoUsd: after, wantedNanoUsd: after };
+      // A second run has larger numbers.
+      const askedAt = at + 2 * pair;
       return [
-        { partition: ceilingPartition, command: hold },
-        { partition: ceilingPartition, command: { type: "follow", id, chargeNanoUsd: amountNanoUsd } },
+        { partition: ceilingPartition, command: { ...asks, ...raised, askedAt } },
+        { partition: ceilingPartition, command: { ...asks, ...lowered, askedAt: askedAt + 1 } },
       ];
     }).flat();
   });

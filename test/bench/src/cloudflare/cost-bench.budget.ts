@@ -6,9 +6,9 @@ import { costBench } from "./cost-bench.ts";
 const MOST_OBJECT_REQUESTS = 5;
 /** Of an account that is busy: its reserve and its settle, and a part of what it draws and delivers for many. */
 const MOST_BUSY_REQUESTS = 3;
-/** A block that is drawn is opened, and the one before is told to the ceiling. */
+/** An allowance is raised, and lowered. */
 const CALLS_FOR_A_BLOCK = 2;
-/** One for each commit: two of the account, two of the ceiling, one of the journal. */
+/** One for each commit: three of the account, two of the ceiling. */
 const MOST_LOG_ROWS = 5;
 /** When logs are full, in the long run: segments, counters and totals, which many requests share. */
 const MOST_TABLE_ROWS = 0.5;

@@ -58,13 +58,11 @@ const firstOfTheDay = { requests: 1, accounts: 1, clients: 1, answer: "buffered"
 export interface CostBenchOptions {
   /** The accounts there are. */
   readonly size: number;
-  /** Of the ceiling. */
-  readonly shards?: number;
   say(line: string): void;
 }
 
 /** The gateway's own Worker and objects, counted while they serve. */
-export async function costBench({ size, shards = 1, say }: CostBenchOptions): Promise<{
+export async function costBench({ size, say }: CostBenchOptions): Promise<{
   readings: CostReading[];
   ceiling: CeilingRate;
 }> {
@@ -72,12 +70,11 @@ export async function costBench({ size, shards = 1, say }: CostBenchOptions): Pr
   const folder = await realDirectory("edge-cost-");
   try {
     const secret = randomBytes(32);
-    const ours = await gatewaySettings(await firstLine(upstream), secret);
-    const settings = { ...ours, CEILING_SHARDS: String(shards) };
+    const settings = await gatewaySettings(await firstLine(upstream), secret);
     const options = { folder, settings, entry: new URL("counting-worker.ts", import.meta.url) };
     const keys = await withWorker(options, async ({ url }) => {
       const written = await writeEdgeBooks(`${url}/__books`, secret, size);
-      // The day's journal is made by its first request, which is nobody's.
+      // The day's counters are made by its first request, which is nobody's.
       await askAll(firstOfTheDay, { url, keys: written });
       await quiet(url);
       return written;

@@ -9,7 +9,6 @@ import type { Bindings } from "@inference/host-cloudflare/bindings";
 import { ChainObject as RealChainObject } from "@inference/host-cloudflare/chain-object";
 import { PartitionObject as RealPartitionObject } from "@inference/host-cloudflare/partition-object";
 import worker from "@inference/host-cloudflare/worker";
-import { isCeilingShard } from "@inference/ledger/partition";
 import type { Step } from "@inference/ledger/saga";
 import { activity } from "./activity.ts";
 import { writeBooks } from "./books-worker.ts";
@@ -94,9 +93,8 @@ function countedNamespace(
   };
 }
 
-/** `account:0x...` is an account; `ceiling` is itself, and `ceiling:1` a shard. */
+/** `account:0x...` is an account, `ceiling` itself. */
 function kindOf(partition: string): string {
-  if (isCeilingShard(partition)) return "shard";
   return partition.split(":")[0] ?? partition;
 }
 

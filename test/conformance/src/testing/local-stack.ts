@@ -1,8 +1,7 @@
 import { type App, makeApp } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
+import { activate } from "@inference/gateway/test/fund";
 import { startStack } from "@inference/host-node/testing/stack";
-import { accountPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
 import type { Address, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
@@ -46,15 +45,7 @@ export async function startLocalStack(): Promise<LocalStack> {
     body: JSON.stringify({ errorBudget: null, record: "off" }),
   });
   for (const address of addresses) {
-    await stack.ledger.run(() =>
-      send(accountPartition(address), {
-        type: "credit",
-        id: `conformance:${address}`,
-        at: Date.now(),
-        amountNanoUsd: CREDIT_NANO_USD,
-        detail: "{}",
-      }),
-    );
+    await activate(stack.put, address, CREDIT_NANO_USD);
   }
   // Of the host's jobs the one that a long run cannot do without: prices are refused when they are old.
   const refreshing = setInterval(() => void stack.gateway.prices.refresh(), limits.catalogueRefreshMs).unref();

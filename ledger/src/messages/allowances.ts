@@ -1,0 +1,14 @@
+import type { Partition } from "./partition.ts";
+import { type Saga, send } from "./saga.ts";
+
+/**
+ * Lowers what an account may use of shared limits: all that is due, or of one limit all. When it returns, the limits
+ * know what the account used and holds, so an emptied limit is told again by this saga for each account.
+ */
+export function* lowerAllowances(
+  account: Partition,
+  { at, limit = null }: { at: number; limit?: Partition | null },
+): Saga<void> {
+  const { asks } = yield* send(account, { type: "lower", at, limit });
+  for (const { limit: asked, command } of asks) yield* send(asked, command);
+}

@@ -1,0 +1,173 @@
+import type { Address } from "@inference/protocol/credential";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Window } from "@inference/protocol/window";
+import type { Partition } from "./partition.ts";
+
+/** What several commands and replies have in common. */
+
+/** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
+export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
+
+/** The budgets that can refuse a request. */
+export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
+
+/**
+ * Why a reserve was refused.
+ *
+ * - `settled`: the settled amount leaves no room until the budget's window ends, or ever
+ * - `held`: there would be room without the holds of other requests, or the allowances of other accounts
+ * - `in_flight`: the account has the maximum of requests in flight
+ * - `share`: the request alone is above the part of the ceiling that one account may hold
+ * - `share_held`: together with the account's holds, it is above the part of the free ceiling
+ */
+export type Refusal = {
+  budget: BudgetName;
+  cause: "settled" | "held" | "in_flight" | "share" | "share_held";
+  neededNanoUsd: NanoUsd;
+  availableNanoUsd: NanoUsd;
+  window: Window;
+  /** When the window ends; null for a lifetime. */
+  resetsAt: number | null;
+};
+
+/** A name that one request can have at a time, until it expires: see `claim.ts`. */
+export type Claim = {
+  id: string;
+  /** A digest of the request's content. The same name with other content is an error. */
+  fingerprint: string;
+  expiresAt: number;
+};
+
+/** The agent that serves a request, its token in lower case, and the hash of its offer. */
+export type OfferName = { agent: Address; offer: string };
+
+/** Why a credential is invalid. */
+export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
+
+export type ReserveReply =
+  | { status: "reserved"; keyId: string | null; leaseUntil: number }
+  /** Nothing is held. The shared limits are to be asked, and the reserve sent again with their answers. */
+  | { status: "asks"; asks: readonly Ask[] }
+  | { status: "refused"; refusal: Refusal }
+  | { status: "unauthenticated"; fault: CredentialFault }
+  /** The name that the request claims belongs to an earlier request, `by`, which has not failed. */
+  | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
+  | { status: "clock_skew" }
+  | { status: "conflict" }
+  | Unheard;
+
+/** The account has not heard the chain's totals in this epoch. It is to `hear` them first. */
+export type Unheard = { status: "unheard"; epoch: number };
+
+export type ResolveReply =
+  | { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" }
+  | Unheard;
+
+/** What an account used of a shared limit on a day, which is a fact, and what it wants to be allowed in all. */
+export type Allow = {
+  type: "allow";
+  account: Partition;
+  /** The start of the UTC day. */
+  day: number;
+  /** The number of the ask. */
+  askedAt: number;
+  usedNanoUsd: NanoUsd;
+  /** The same and what is held. A refused raise lowers to it. */
+  leastNanoUsd: NanoUsd;
+  /** The same and the request. */
+  neededNanoUsd: NanoUsd;
+  /** What is taken if there is room: `neededNanoUsd` or more. */
+  wantedNanoUsd: NanoUsd;
+  /** Of an agent's identity: the hash of the offer that a raise needs. */
+  offer: string | null;
+};
+
+/** What an account asks of a shared limit. */
+export type Ask = { limit: Partition; command: Allow };
+
+/** A shared limit's answer to an ask: its row as it stands. */
+export type AllowReply = {
+  status: "allowed" | "refused";
+  usedNanoUsd: NanoUsd;
+  allowedNanoUsd: NanoUsd;
+  askedAt: number;
+  /** Why the raise was refused. */
+  refusal: Refusal | null;
+};
+
+/** An answer as the account is told of it. */
+export type AllowAnswer = { limit: Partition; day: number } & AllowReply;
+
+/** One `Activated` event of the settlement contract. Token amounts are decimal strings. */
+export type Activation = {
+  id: number;
+  account: string;
+  amountToken: string;
+  /** What all accounts, and this one, have activated after it. */
+  totalActivated: string;
+  accountActivatedNanoUsd: NanoUsd;
+  block: number;
+  transaction: string;
+};
+
+/** One `Settled` event of the settlement contract, decoded. */
+export type SettledChunk = {
+  root: string;
+  /** The UTC day whose ceiling paid. */
+  day: string;
+  amountNanoUsd: NanoUsd;
+  paidAfterNanoUsd: NanoUsd;
+  /** A decimal string, because it may exceed 2^53. */
+  totalDebitedNanoUsd: string;
+  records: readonly ChunkRecord[];
+  block: number;
+  transaction: string;
+};
+
+/** A `SettleRecord` of the protocol, its parts as JSON. */
+export type ChunkRecord = {
+  account: string;
+  beforeNanoUsd: NanoUsd;
+  amountNanoUsd: NanoUsd;
+  root: string;
+  parts: string;
+  /** To the chunk's root: the nodes in hexadecimal, one after another. */
+  proof: string;
+};
+
+/** What an account tells of its open statement. */
+export type Statement = {
+  beforeNanoUsd: NanoUsd;
+  afterNanoUsd: NanoUsd;
+  root: string;
+  /** JSON: `ServedPart[]`. */
+  parts: string;
+  /** When its oldest use was admitted. */
+  oldestAt: number;
+};
+
+/** The totals of an account by a final block, and the statement that the chain's partition knows. */
+export type Hearing = {
+  /** The reading of the chain. A later one is larger, and replaces. */
+  replay: number;
+  activatedNanoUsd: NanoUsd;
+  debitedNanoUsd: NanoUsd;
+  /** The root of the last record. */
+  lastRoot: string | null;
+  told: Statement | null;
+};
+
+/** A record in a transaction, by its account and the total at which it begins. */
+export type RecordName = { account: string; beforeNanoUsd: NanoUsd };
+
+/** When a statement is due (settings of the operator). */
+export type PostingTerms = {
+  /** Due at once from this amount. */
+  postNanoUsd: NanoUsd;
+  /** Due from this amount once its oldest use is so old. */
+  leastNanoUsd: NanoUsd;
+  intervalMs: number;
+};
+
+/** What the totals of a day count of a request, besides its charge. */
+export type Tally = { model: string; promptTokens: number; completionTokens: number };

@@ -1,0 +1,31 @@
+import type { Address } from "@inference/protocol/credential";
+
+/**
+ * The units of atomicity: a command reads and writes one partition. On one machine all are in one file. At the edge
+ * each is an object.
+ *
+ * - `account:<address>`: balance, bill, keys and their limits, sign-in nonces, holds, receipts, uses
+ * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
+ * - `identity:agent:<token>`: the same for an agent, separate from a wallet with the same address, and its offer
+ * - `ceiling`: the day's ceiling, and what each account may use of it
+ * - `chain:<chainId>`: the cursor of what has been read from a chain; what each account activated and was debited; the
+ *   statements that are due, and the transactions that settle them
+ */
+export type Partition = string;
+
+export const ceilingPartition: Partition = "ceiling";
+export const accountPartition = (address: Address): Partition => `${ACCOUNT}${address.toLowerCase()}`;
+export const identityPartition = (address: Address): Partition => `identity:${address.toLowerCase()}`;
+export const agentPartition = (agentToken: Address): Partition => `identity:agent:${agentToken.toLowerCase()}`;
+export const chainPartition = (chainId: number): Partition => `chain:${chainId}`;
+
+const ACCOUNT = "account:";
+
+export function isAccount(partition: Partition): boolean {
+  return partition.startsWith(ACCOUNT);
+}
+
+/** The address in the name of an account's partition. */
+export function partitionAddress(partition: Partition): Address {
+  return partition.slice(partition.indexOf(":") + 1) as Address;
+}

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AllowAnswer, Ask, ReserveReply } from "../messages/commands.ts";
+import { ceilingPartition as ceiling } from "../messages/partition.ts";
+import { answer } from "../messages/reads.ts";
+import {
+  account,
+  admit,
+  type Example,
+  hear,
+  makeExample,
+  midnight,
+  noon,
+  release,
+  reserve,
+  settle,
+} from "../testing/example.ts";
+
+const inPieces = { inPieces: true } as const;
+const own = (host: Example) => host.rows(account).list("allowance", { limit: 9 })[0];
+const view = (host: Example) => {
+  const { settledNanoUsd, heldNanoUsd } = answer(host.rows(ceiling), { type: "ceiling", at: noon });
+  return [settledNanoUsd, heldNanoUsd];
+};
+
+function askOf(reply: ReserveReply): Ask {
+  const ask = reply.status === "asks" ? reply.asks[0] : undefined;
+  assert.ok(ask !== undefined, reply.status);
+  return ask;
+}
+
+function give(host: Example, { limit, command }: Ask): AllowAnswer {
+  return { limit, day: command.day, ...host.apply(limit, command) };
+}
+
+test("exact: the ceiling is raised by each request and lowered by its end, to the nano-dollar", () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 50));
+  assert.deepEqual(view(host), [0, 50]);
+  admit(host, account, reserve("r2", 30));
+  assert.deepEqual(view(host), [0, 80]);
+  host.apply(account, settle("r1", 20));
+  host.deliverAll();
+  assert.deepEqual(view(host), [20, 30]);
+  host.apply(account, release("r2"));
+  host.deliverAll();
+  assert.deepEqual(view(host), [20, 0]);
+  assert.equal(own(host)?.dueAt, null);
+});
+
+test("exact: a charge of the whole hold is told too", () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 50));
+  host.apply(account, settle("r1", 50));
+  host.deliverAll();
+  assert.deepEqual(view(host), [50, 0]);
+});
+
+test("in pieces: a raise takes what was used since the last one, and requests within it ask nobody", () => {
+  const host = makeExample();
+  for (const id of ["r1", "r2"]) {
+    admit(host, account, reserve(id, 50, inPieces));
+    host.apply(account, settle(id, 40));
+  }
+  assert.deepEqual(host.outbox(), []);
+  // What was used, the request, and the 40 that were used since the raise before.
+  assert.equal(own(host)?.allowedNanoUsd, 40 + 50 + 40);
+  assert.equal(host.apply(account, reserve("r3", 50, inPieces)).status, "reserved");
+  admit(host, account, reserve("r4", 50, inPieces));
+  assert.equal(own(host)?.allowedNanoUsd, 80 + 100 + 40);
+});
+
+test("in pieces: what is not used is lowered a minute after the raise, when the job asks for it", async () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 50, inPieces));
+  assert.equal(own(host)?.dueAt, null, "the request takes all of it");
+  host.apply(account, settle("r1", 20));
+  const dueAt = noon + 60_000;
+  assert.equal(own(host)?.dueAt, dueAt);
+  const page = { after: null, limit: 9 };
+  assert.deepEqual(await host.dueAllowances(dueAt - 1, page), []);
+  assert.deepEqual(await host.dueAllowances(dueAt, page), [account]);
+  host.clock.now = dueAt;
+  host.apply(account, { type: "lower", at: dueAt, limit: null });
+  host.deliverAll();
+  assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[20, 0], 20, null]);
+});
+
+test("an account has one ask under way: whoever comes meanwhile sends it again, and admits nothing of it", () => {
+  const host = makeExample();
+  const first = askOf(host.apply(account, reserve("r1", 50)));
+  const second = askOf(host.apply(account, reserve("r2", 30)));
+  assert.equal(second.command.askedAt, first.command.askedAt);
+  assert.equal(own(host)?.dueAt, noon + 60_000);
+  const given = give(host, first);
+  // The second one is answered with the row as it stands, and asks anew.
+  const stale = give(host, second);
+  assert.equal(stale.allowedNanoUsd, 50);
+  assert.equal(host.apply(account, { ...reserve("r1", 50), answers: [given] }).status, "reserved");
+  const again = askOf(host.apply(account, { ...reserve("r2", 30), answers: [stale] }));
+  assert.ok(again.command.askedAt > first.command.askedAt);
+  assert.equal(again.command.neededNanoUsd, 80);
+  assert.equal(host.apply(account, { ...reserve("r2", 30), answers: [give(host, again)] }).status, "reserved");
+  assert.deepEqual(view(host), [0, 80]);
+});
+
+test("a raise that is refused lowers on both sides, and the refusal is the request's", () => {
+  const host = makeExample({ ceiling: 1_000 });
+  admit(host, account, reserve("r1", 50, inPieces));
+  host.apply(account, settle("r1", 10));
+  assert.deepEqual(view(host), [0, 50]);
+  const reply = admit(host, account, reserve("r2", 201, inPieces));
+  assert.equal(reply.status === "refused" && reply.refusal.cause, "share");
+  assert.deepEqual([view(host), own(host)?.allowedNanoUsd], [[10, 0], 10]);
+});
+
+test("a lowering makes the answer to an ask under way late, and nothing is admitted by it", () => {
+  const host = makeExample();
+  const ask = askOf(host.apply(account, reserve("r1", 50)));
+  const given = give(host, ask);
+  host.clock.now += 60_000;
+  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.deliverAll();
+  assert.deepEqual(view(host), [0, 0]);
+  assert.equal(host.apply(account, { ...reserve("r1", 50), answers: [given] }).status, "asks");
+});
+
+test("while a raise is under way, nothing is admitted out of what was allowed before: its refusal would lower that", () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 90, inPieces));
+  host.apply(account, settle("r1", 10));
+  const ask = askOf(host.apply(account, reserve("r2", 100, inPieces)));
+  assert.equal(host.apply(account, reserve("r3", 20, inPieces)).status, "asks");
+  const given = give(host, ask);
+  assert.equal(host.apply(account, { ...reserve("r2", 100, inPieces), answers: [given] }).status, "reserved");
+});
+
+test("an answer to an older ask is not taken for that of the one under way", () => {
+  const host = makeExample();
+  const first = give(host, askOf(host.apply(account, reserve("r1", 50))));
+  host.clock.now += 60_000;
+  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.deliverAll();
+  const late = { at: host.clock.now };
+  const second = askOf(host.apply(account, reserve("r2", 30, late)));
+  assert.equal(host.apply(account, { ...reserve("r1", 50), answers: [first] }).status, "asks");
+  assert.equal(own(host)?.allowedNanoUsd, 0);
+  assert.equal(host.apply(account, { ...reserve("r2", 30, late), answers: [give(host, second)] }).status, "reserved");
+});
+
+test("a request counts on the day of its admission, also when it ends after midnight", () => {
+  const host = makeExample();
+  host.clock.now = midnight - 1;
+  admit(host, account, reserve("r1", 50, { at: midnight - 1 }));
+  host.clock.now = midnight + 60_000;
+  admit(host, account, reserve("r2", 30, { at: midnight + 60_000 }));
+  host.apply(account, settle("r1", 20));
+  host.deliverAll();
+  assert.deepEqual(view(host), [20, 0]);
+  assert.equal(answer(host.rows(ceiling), { type: "ceiling", at: midnight }).heldNanoUsd, 30);
+});
+
+test("a request for nothing asks nobody", () => {
+  const host = makeExample({ ceiling: 0 });
+  assert.equal(host.apply(account, reserve("r1", 0)).status, "reserved");
+  host.apply(account, settle("r1", 0));
+  assert.deepEqual([host.all("allowance"), host.outbox()], [[], []]);
+});
+
+test("an old copy trusts no allowance of its own: it asks, and learns what it used since", () => {
+  const host = makeExample({ balance: 10_000 });
+  admit(host, account, reserve("r1", 500, inPieces));
+  host.apply(account, settle("r1", 100));
+  const copy = host.copy(account);
+  host.clock.now += 60_000;
+  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.deliverAll();
+  for (const id of ["r2", "r3"]) {
+    admit(host, account, reserve(id, 50, { ...inPieces, at: host.clock.now }));
+    host.apply(account, { ...settle(id, 50), at: host.clock.now });
+  }
+  host.clock.now += 60_000;
+  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.deliverAll();
+  assert.deepEqual(view(host), [200, 0]);
+  host.putBack(account, copy);
+  assert.equal(own(host)?.allowedNanoUsd, 500, "as the copy has it");
+  host.clock.epoch = 2;
+  const terms = { ...reserve("r4", 50, { ...inPieces, at: host.clock.now }) };
+  assert.equal(admit(host, account, terms).status, "unheard");
+  host.apply(account, hear(10_000, { epoch: 2 }));
+  assert.equal(admit(host, account, terms).status, "reserved");
+  assert.deepEqual([own(host)?.usedNanoUsd, own(host)?.allowedNanoUsd], [200, 250]);
+});

@@ -1,0 +1,28 @@
+/** The limits of the ledger. */
+
+/** Maximum requests in flight of one account. */
+export const MAX_IN_FLIGHT = 32;
+/** The part of the free ceiling that one account may be allowed beyond what it used, in percent. */
+export const CEILING_SHARE_PERCENT = 20;
+/** An allowance taken in pieces is lowered so long after it was raised. */
+export const ALLOWANCE_MS = 60_000;
+/** How often a reserve asks the shared limits before it is refused. Other requests' asks can make one ask again. */
+export const MAX_ASKS = 8;
+/** Agents that are asked to serve a request before the protocol does. */
+export const MAX_AGENTS_TRIED = 2;
+/** How much higher an offer's nonce may be than the last one of its agent. */
+export const MAX_NONCE_STEP = 2 ** 20;
+export const MAX_KEYS_PER_ACCOUNT = 100;
+/**
+ * How long a key waits for its account's first credit. Keys are often created before the dollars arrive, which can take
+ * as long as the bridge can be paused: a week. The key is then kept for another 48 hours.
+ */
+export const UNPAID_KEY_MS = 7 * 24 * 3_600_000;
+/** Uses of any amount are posted after this time. */
+export const DUST_MS = 30 * 24 * 3_600_000;
+/** An account tells its open statement again after this time, until it is final. */
+export const TELL_AGAIN_MS = 60_000;
+/** A partition refuses a request whose time differs more than this from its clock. */
+export const MAX_CLOCK_SKEW_MS = 60_000;
+/** How long the outcome of a command is kept. The skew above refuses older commands. */
+export const OUTCOME_RETENTION_MS = 48 * 3_600_000;

@@ -1,0 +1,97 @@
+import { isHold, type ReadRows, type ReceiptRow, type TotalRow } from "../rows/tables.ts";
+import { totalTerms } from "./totals.ts";
+
+/**
+ * Reads an account's receipts and totals. A page reads a bounded number of rows, whatever the filter, and says where
+ * the next page begins.
+ */
+const ROWS_A_PAGE = 1_000;
+
+/** Null: no filter. */
+type Filter = { keyId: string | null; model: string | null };
+export type ReceiptQuery = Filter & {
+  type: "receipts";
+  /** Ids of requests. Receipts between the two are read, without these. */
+  before: string;
+  after: string;
+  limit: number;
+};
+export type TotalQuery = Filter & {
+  type: "totals";
+  /** UTC days, both included. */
+  from: string;
+  to: string;
+  /** The `next` of the previous page. */
+  after: string | null;
+  limit: number;
+};
+/** `next` is where the next page begins; null if this is the last. */
+export type ReceiptPage = { receipts: ReceiptRow[]; next: string | null };
+export type TotalPage = { totals: TotalRow[]; next: string | null };
+
+/** A resolved request that was forwarded. */
+export function receiptOf(rows: ReadRows, id: string): ReceiptRow | null {
+  const receipt = rows.get("receipt", id);
+  return receipt !== undefined && isShown(receipt) ? receipt : null;
+}
+
+function isShown(receipt: ReceiptRow): boolean {
+  return !isHold(receipt) && receipt.detail !== "";
+}
+
+/** The newest receipt with this id of the provider's answer. */
+export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow | null {
+  const latest = rows.newest("receipt", { before: AFTER_ALL, limit: ROWS_A_PAGE });
+  return latest.filter(isShown).find(whoseDetail("upstreamId", upstreamId)) ?? null;
+}
+
+export function receiptPage(rows: ReadRows, query: ReceiptQuery): ReceiptPage {
+  const read = rows.newest("receipt", { before: query.before, limit: ROWS_A_PAGE });
+  const isIn = ({ id }: ReceiptRow): boolean => id > query.after;
+  const isOfModel = query.model === null ? () => true : whoseDetail("model", query.model);
+  const matches = (receipt: ReceiptRow): boolean =>
+    isShown(receipt) && (query.keyId === null || receipt.keyId === query.keyId) && isOfModel(receipt);
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  return { receipts: page, next };
+}
+
+export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
+  // The ids of a day's totals begin with the day, so the day sorts before them.
+  const read = rows.list("total", { after: query.after ?? query.from, limit: ROWS_A_PAGE });
+  const isIn = (total: TotalRow): boolean => totalTerms(total).day <= query.to;
+  const matches = (total: TotalRow): boolean => {
+    const { keyId, model } = totalTerms(total);
+    return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model);
+  };
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  return { totals: page, next };
+}
+
+/** Sorts after all ids of requests. */
+const AFTER_ALL = "~";
+
+/** The first matching rows, and the last row that was checked if there may be more. */
+function fill<R extends { id: string }>(
+  read: readonly R[],
+  { isIn, matches, limit }: { isIn(row: R): boolean; matches(row: R): boolean; limit: number },
+): { page: R[]; next: string | null } {
+  const page: R[] = [];
+  let last: R | undefined;
+  for (const row of read) {
+    if (!isIn(row)) return { page, next: null };
+    if (page.length === limit) return { page, next: last?.id ?? null };
+    last = row;
+    if (matches(row)) page.push(row);
+  }
+  return { page, next: read.length === ROWS_A_PAGE ? (last?.id ?? null) : null };
+}
+
+/** Filters receipts by a value in their detail. It searches the text first, because parsing a thousand takes long. */
+function whoseDetail(field: "model" | "upstreamId", value: string): (receipt: ReceiptRow) => boolean {
+  const text = JSON.stringify(value);
+  return ({ detail }) => {
+    if (!detail.includes(text)) return false;
+    const terms = JSON.parse(detail) as { model?: string; upstreamId?: string | null };
+    return terms[field] === value;
+  };
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type AccountResult, type Fault, makeWorld } from "./testing/statements/world.ts";
+
+/** Settlement by totals, as the ledger does it, played with faults at random. */
+const WORLDS = process.env.DEEP === "1" ? 20_000 : 300;
+const STEPS = 600;
+const all: Fault[] = ["network", "reorganize", "foreign", "restoreAccount", "restoreChain", "settlers", "ceiling"];
+const withoutLoss = all.filter((fault) => fault !== "restoreAccount" && fault !== "foreign");
+
+test("every use is debited exactly once, whatever is lost, repeated, late, reorganized or read anew", () => {
+  for (let seed = 0; seed < WORLDS; seed += 1) {
+    for (const result of play(seed, withoutLoss)) {
+      checkAlways(result, seed);
+      assert.equal(result.debited, sum(result.uses), `seed ${seed}: debits are not the uses`);
+      assert.deepEqual(sorted(result.charged), sorted(result.uses), `seed ${seed}: leaves are not the uses`);
+      assert.equal(result.bill.takenOverNanoUsd, 0, `seed ${seed}: a takeover without cause`);
+    }
+  }
+});
+
+test("old copies of accounts and foreign postings cost the customer nothing", () => {
+  for (let seed = 0; seed < WORLDS; seed += 1) for (const result of play(seed, all)) checkAlways(result, seed);
+});
+
+/** Plays a world to its end. */
+function play(seed: number, faults: readonly Fault[]): readonly AccountResult[] {
+  const world = makeWorld({ random: randomOf(seed), accounts: 2, faults: new Set(faults) });
+  for (let step = 0; step < STEPS; step += 1) world.step();
+  world.quiesce();
+  return world.results();
+}
+
+function checkAlways({ bill, activated, debited, uses, charged, foreign }: AccountResult, seed: number): void {
+  assert.ok(debited <= activated, `seed ${seed}: ${debited} debited of ${activated}`);
+  assert.ok(debited <= sum(uses) + foreign, `seed ${seed}: ${debited} debited for ${sum(uses)} and ${foreign}`);
+  for (const [id, amount] of charged) {
+    assert.ok(amount <= (uses.get(id) ?? 0), `seed ${seed}: ${id} is charged with ${amount} of ${uses.get(id)}`);
+  }
+  // A statement waits for credit only.
+  const isDone = bill.open === null && bill.settledNanoUsd === bill.baseNanoUsd;
+  assert.ok(isDone || debited === activated, `seed ${seed}: a statement waits although there is credit`);
+  assert.equal(bill.debitedNanoUsd, debited, `seed ${seed}: the account has not heard its final total`);
+}
+
+function sum(uses: ReadonlyMap<string, number>): number {
+  return [...uses.values()].reduce((total, cost) => total + cost, 0);
+}
+
+function sorted(uses: ReadonlyMap<string, number>): [string, number][] {
+  return [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

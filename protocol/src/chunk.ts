@@ -1,0 +1,160 @@
+import { bytesToHex, concatHex, hexToBytes, numberToHex } from "viem";
+import type { Address } from "./credential.ts";
+import { type Keccak, merkleRootOf, pureKeccak } from "./merkle-tree.ts";
+import { isNanoUsd, type NanoUsd } from "./money.ts";
+
+/** A debit of one account from a known total: what `settle` is asked for, or what it booked. */
+export type SettleRecord = {
+  account: Address;
+  /** The account's debited total before this record, and what is added to it. */
+  beforeNanoUsd: NanoUsd;
+  amountNanoUsd: NanoUsd;
+  /** The Merkle root of the statement's uses. */
+  root: `0x${string}`;
+  /** What agents served of the amount. */
+  parts: readonly ServedPart[];
+};
+
+export type ServedPart = {
+  agent: Address;
+  /** The UTC day of the agent's allowance, in days since 1970. */
+  day: number;
+  amountNanoUsd: NanoUsd;
+};
+
+/** The bytes of a chunk: one, and these for each agent and day, record and part. */
+export const CHUNK_BYTES = { agent: 22, record: 69, part: 9 } as const;
+
+/** The most pairs of agent and day in a chunk, and the most parts of a record. */
+export const MAX_CHUNK_AGENTS = 255;
+
+/**
+ * The `data` of `settle`, big-endian and packed: `agents u8`, then each `agent 20 | day u16` in ascending order of these
+ * bytes; then each record `account 20 | before u64 | amount u64 | root 32 | parts u8`, then each of its parts
+ * `index of the agent u8 | amount u64`.
+ */
+export function encodeChunk(records: readonly SettleRecord[]): Uint8Array {
+  const names = [...new Set(records.flatMap(({ parts }) => parts.map(agentDay)))].sort();
+  if (names.length > MAX_CHUNK_AGENTS) throw new RangeError(`a chunk has at most ${MAX_CHUNK_AGENTS} agents and days`);
+  const indexes = new Map(names.map((name, index) => [name, index]));
+  const writer = makeWriter();
+  writer.integer(names.length, 1);
+  for (const name of names) writer.hex(name, 22);
+  for (const record of records) {
+    writeHead(writer, record);
+    for (const part of record.parts) {
+      writer.integer(indexes.get(agentDay(part)) ?? 0, 1);
+      writer.integer(part.amountNanoUsd, 8);
+    }
+  }
+  return writer.bytes();
+}
+
+/** The bytes of an agent and a day. */
+function agentDay({ agent, day }: ServedPart): `0x${string}` {
+  return concatHex([agent.toLowerCase() as Address, numberToHex(day, { size: 2 })]);
+}
+
+/** The records of `settle`'s data, or of a `Settled` event's, which has them as booked. Throws a {@link ChunkError}. */
+export function decodeChunk(data: Uint8Array): SettleRecord[] {
+  const reader = makeReader(data);
+  const agents = Array.from({ length: reader.integer(1) }, () => ({ agent: reader.hex(20), day: reader.integer(2) }));
+  const records: SettleRecord[] = [];
+  while (!reader.isAtEnd()) {
+    const account = reader.hex(20);
+    const beforeNanoUsd = reader.amount();
+    const amountNanoUsd = reader.amount();
+    const root = reader.hex(32);
+    const parts = Array.from({ length: reader.integer(1) }, () => {
+      const agent = agents[reader.integer(1)];
+      if (agent === undefined) throw new ChunkError("a part names an agent that is not in the chunk's table");
+      return { ...agent, amountNanoUsd: reader.amount() };
+    });
+    records.push({ account, beforeNanoUsd, amountNanoUsd, root, parts });
+  }
+  return records;
+}
+
+/**
+ * The leaf of a booked record in its chunk's tree: the hash of `account 20 | before u64 | amount u64 | root 32 | parts u8`
+ * and of each part `agent 20 | day u16 | amount u64`. It is longer than 64 bytes: no inner node passes as a leaf.
+ */
+export function recordLeaf(record: SettleRecord, keccak: Keccak = pureKeccak): Uint8Array {
+  const writer = makeWriter();
+  writeHead(writer, record);
+  for (const { agent, day, amountNanoUsd } of record.parts) {
+    writer.hex(agent, 20);
+    writer.integer(day, 2);
+    writer.integer(amountNanoUsd, 8);
+  }
+  return keccak(writer.bytes());
+}
+
+/** The root that the contract computes for booked records. */
+export function chunkRoot(records: readonly SettleRecord[], keccak: Keccak = pureKeccak): Uint8Array {
+  return merkleRootOf(
+    records.map((record) => recordLeaf(record, keccak)),
+    keccak,
+  );
+}
+
+function writeHead(writer: ReturnType<typeof makeWriter>, record: SettleRecord): void {
+  writer.hex(record.account, 20);
+  writer.integer(record.beforeNanoUsd, 8);
+  writer.integer(record.amountNanoUsd, 8);
+  writer.hex(record.root, 32);
+  writer.integer(record.parts.length, 1);
+}
+
+function makeWriter() {
+  const parts: Uint8Array[] = [];
+  return {
+    hex(text: `0x${string}`, size: number): void {
+      const bytes = hexToBytes(text);
+      if (bytes.length !== size) throw new RangeError(`${text} has not ${size} bytes`);
+      parts.push(bytes);
+    },
+    integer(value: number, size: number): void {
+      if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
+        throw new RangeError(`${value} does not fit ${size} bytes`);
+      }
+      const bytes = new Uint8Array(size);
+      for (let at = size - 1, rest = value; at >= 0; at--, rest = Math.floor(rest / 256)) bytes[at] = rest % 256;
+      parts.push(bytes);
+    },
+    bytes(): Uint8Array {
+      const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+      let at = 0;
+      for (const part of parts) {
+        bytes.set(part, at);
+        at += part.length;
+      }
+      return bytes;
+    },
+  };
+}
+
+function makeReader(data: Uint8Array) {
+  let at = 0;
+  const take = (size: number): Uint8Array => {
+    at += size;
+    if (at > data.length) throw new ChunkError(`it ends within a record, at byte ${data.length}`);
+    return data.subarray(at - size, at);
+  };
+  const integer = (size: number): number => take(size).reduce((value, byte) => value * 256 + byte, 0);
+  return {
+    isAtEnd: () => at === data.length,
+    hex: (size: number): `0x${string}` => bytesToHex(take(size)),
+    integer,
+    amount(): NanoUsd {
+      const value = integer(8);
+      if (!isNanoUsd(value)) throw new ChunkError("an amount is above the largest, 9e15 nano-dollars");
+      return value;
+    },
+  };
+}
+
+/** The data is no chunk. */
+export class ChunkError extends Error {
+  override name = "ChunkError";
+}

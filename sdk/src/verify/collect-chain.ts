@@ -1,0 +1,46 @@
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { createPublicClient, type Hex, type PublicClient, type Transport } from "viem";
+import type { NodeOf } from "../chain-clients.ts";
+import { ClientError } from "../errors.ts";
+import type { ChainEvidence, Evidence } from "./evidence.ts";
+
+/** What the settlement contract says of an account and of the chunks of its records, in the last final block. */
+export async function collectChain(
+  { reader, nodeOf }: { reader: Pick<PublicClient, "getBlock" | "readContract">; nodeOf: NodeOf },
+  { account, contract, said }: Pick<Evidence, "account" | "contract" | "said">,
+): Promise<ChainEvidence> {
+  const { number: blockNumber, timestamp } = await reader.getBlock({ blockTag: "finalized" });
+  const settlement = { address: contract.address, abi: inferenceSettlementAbi, blockNumber } as const;
+  const [activated, debited, served] = await reader.readContract({
+    ...{ ...settlement, functionName: "accountOf", args: [account] },
+  });
+  const owedBack = await reader.readContract({ ...settlement, functionName: "owedBackNanoUsd", args: [account] });
+  const receiptKey = await reader.readContract({ ...settlement, functionName: "receiptKey" });
+  const blocks: Record<string, number> = {};
+  for (const root of new Set(said.records.map(({ chunk }) => chunk.root))) {
+    const query = { ...settlement, functionName: "blockOf", args: [root as Hex] } as const;
+    blocks[root] = Number(await reader.readContract(query));
+  }
+  return {
+    node: nodeOf,
+    block: Number(blockNumber),
+    at: new Date(Number(timestamp) * 1_000).toISOString(),
+    activatedNanoUsd: String(activated),
+    debitedNanoUsd: String(debited),
+    servedNanoUsd: String(served),
+    owedBackNanoUsd: String(owedBack),
+    receiptKey,
+    blocks,
+  };
+}
+
+/** Evidence that was kept, with the chain's part read anew from a node of one's own. Needs no gateway. */
+export async function askChain(evidence: Evidence, transport: Transport): Promise<Evidence> {
+  const reader = createPublicClient({ transport });
+  const { chainId } = evidence.contract;
+  const actual = await reader.getChainId().catch((error: unknown) => {
+    throw new ClientError("chain_unavailable", `The node of chain ${chainId} does not answer.`, error);
+  });
+  if (actual !== chainId) throw new ClientError("wrong_chain", `The node answers for chain ${actual}, not ${chainId}.`);
+  return { ...evidence, chain: await collectChain({ reader, nodeOf: "the client" }, evidence) };
+}

@@ -1,0 +1,49 @@
+import { CHUNK_BYTES, MAX_CHUNK_AGENTS, type ServedPart, type SettleRecord } from "@inference/protocol/chunk";
+import type { NanoUsd } from "@inference/protocol/money";
+
+/** A statement that can be debited now. `payableNanoUsd` is what the account's credit covers of it. */
+export type Payable = { record: SettleRecord; payableNanoUsd: NanoUsd };
+
+export type ChunkLimits = {
+  /** Gas of a transaction. EIP-7825 allows 2^24. */
+  maxGas: number;
+  /** Nodes refuse transactions above 128 KiB. */
+  maxBytes: number;
+};
+
+/** Upper bounds, which a test holds against the contract. An agent costs most the first time it ever serves. */
+export const GAS = { chunk: 130_000, record: 7_800, agent: 110_000, part: 9_000 } as const;
+
+/** Bytes of a transaction besides the records: its fields, its signature, and the call's three words. */
+const ENVELOPE_BYTES = 512;
+
+/** The records that fit a chunk and the room of its day, oldest first. The contract pays the last one in part. */
+export function nextChunk(due: readonly Payable[], roomNanoUsd: bigint, limits: ChunkLimits): SettleRecord[] {
+  const records: SettleRecord[] = [];
+  const agents = new Set<string>();
+  let room = roomNanoUsd;
+  let bytes = ENVELOPE_BYTES;
+  let gas: number = GAS.chunk;
+  for (const { record, payableNanoUsd } of due) {
+    const { parts } = record;
+    const added = parts.map(agentDay).filter((name) => !agents.has(name));
+    bytes += CHUNK_BYTES.record + CHUNK_BYTES.part * parts.length + CHUNK_BYTES.agent * added.length;
+    gas += GAS.record + GAS.part * parts.length + GAS.agent * added.length;
+    const isFull = bytes > limits.maxBytes || gas > limits.maxGas || agents.size + added.length > MAX_CHUNK_AGENTS;
+    if (room <= 0n || isFull) break;
+    for (const name of added) agents.add(name);
+    records.push(record);
+    room -= BigInt(payableNanoUsd);
+  }
+  return records;
+}
+
+export function gasOf(records: readonly SettleRecord[]): number {
+  const parts = records.flatMap((record) => record.parts);
+  const agents = new Set(parts.map(agentDay)).size;
+  return GAS.chunk + GAS.record * records.length + GAS.agent * agents + GAS.part * parts.length;
+}
+
+function agentDay({ agent, day }: ServedPart): string {
+  return `${agent} ${day}`;
+}
