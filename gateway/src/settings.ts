@@ -63,7 +63,10 @@ export const gatewaySettings = z.object({
       /^(0x)?([0-9a-fA-F]{2}){32,}$/,
       "must be at least 32 random bytes in hex, such as the output of `openssl rand -hex 32`",
     )
-    .describe("Secret that API keys and sessions are checked with. If it changes, all of them become invalid."),
+    .describe(
+      "Secret that API keys, sessions and signed receipts depend on. If it changes, all keys and sessions become invalid, " +
+        "and the settlement contract needs the new receipt key.",
+    ),
   UPSTREAM_BASE_URL: httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
   UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("Master key at the provider."),
   UPSTREAM_ADMIN_KEY: z
@@ -307,6 +310,11 @@ export const contractSettings = {
   tokenBridge: "BRIDGE_ADDRESS",
 } as const;
 
+/** The bytes of the gateway's secret. */
+export function secretOf({ GATEWAY_SECRET }: Pick<GatewaySettings, "GATEWAY_SECRET">): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(GATEWAY_SECRET.replace(/^0x/, ""), "hex"));
+}
+
 /** @param host.mostDrainMs The longest time that the host can read on after a client has gone. */
 export function configOf(
   settings: GatewaySettings,
@@ -320,7 +328,7 @@ export function configOf(
   followedOf(settings, chains);
   return {
     baseUrl: settings.BASE_URL,
-    secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
+    secret: secretOf(settings),
     chainIds: [
       ...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? chains.map(({ chainId }) => chainId))]),
     ],

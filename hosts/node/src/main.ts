@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import inspector from "node:inspector";
 import { parseArgs } from "node:util";
-import { parseSettings, SettingsError } from "@inference/gateway/settings";
+import { makeReceiptKey } from "@inference/gateway/auth/receipt-key";
+import { parseSettings, SettingsError, secretOf } from "@inference/gateway/settings";
 import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { startError } from "./database.ts";
@@ -14,14 +15,19 @@ import { startWatchdog } from "./watchdog.ts";
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
  * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
- * copies the ledger, and ends.
+ * copies the ledger, and ends. With `receipt-key` it needs GATEWAY_SECRET alone, says the public key of receipts, and ends.
  */
 // Its files are for its own user: they have every account's receipts.
 process.umask(0o077);
 logWhatIsPrinted();
 try {
-  const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   const { check, command, file } = readArguments();
+  if (command === "receipt-key") {
+    const secret = secretOf(parseSettings(nodeSettings.pick({ GATEWAY_SECRET: true }), process.env));
+    tell("receipt_key", { receiptKey: makeReceiptKey(secret).publicKey });
+    process.exit(0);
+  }
+  const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   if (command === "backup") {
     tell("backed_up", backUpLedger(settings.DATABASE_FILE, file));
     process.exit(0);
@@ -52,7 +58,7 @@ try {
   exitWith(startError(error));
 }
 
-type Arguments = { check: boolean; command?: "backup"; file: string };
+type Arguments = { check: boolean; command?: "backup" | "receipt-key"; file: string };
 
 function readArguments(): Arguments {
   const options = { check: { type: "boolean", default: false } } as const;
@@ -61,7 +67,10 @@ function readArguments(): Arguments {
   const [command, file = "", ...others] = positionals;
   if (command === undefined) return { check, file };
   if (command === "backup" && file !== "" && others.length === 0) return { check, command, file };
-  throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`backup <file>\`.`);
+  if (command === "receipt-key" && positionals.length === 1) return { check, command, file };
+  throw new SettingsError(
+    `There is no command \`${positionals.join(" ")}\`: only \`backup <file>\` and \`receipt-key\`.`,
+  );
 }
 
 function readPrices(file: string): string {

@@ -4,8 +4,8 @@ import type { DevnetClock } from "./clock.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
+import { readReceiptKey } from "./gateway.ts";
 import type { Processes } from "./processes.ts";
-import { receiptKeyOf } from "./receipt-key.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
 import { loadSecrets } from "./secrets.ts";
 import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
@@ -44,7 +44,7 @@ const BOOKS: readonly FileName[] = [
 
 /** The chains with their contracts: as they were left, as a deployment once left them, or new ones. */
 export async function startChains(options: StartChainsOptions): Promise<{ chains: Chains; deployment: Deployment }> {
-  const { settings, folder, onProgress } = options;
+  const { settings, folder, environment, onProgress } = options;
   const chainIds = LOCAL_CHAIN_NAMES.map((name) => settings.chainIds[name]);
   let deployment = keptDeployment(options);
   if (deployment !== undefined) onProgress("Continuing the local chains ...");
@@ -57,7 +57,11 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   const chains = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, started[index]])) as Chains;
   const isNew = deployment === undefined;
   if (isNew) onProgress("Deploying the dollars, LayerZero and the contracts ...");
-  deployment ??= await deploy(chains, receiptKeyOf(loadSecrets(folder).gatewaySecret));
+  if (deployment === undefined) {
+    const { gatewaySecret: secret } = loadSecrets(folder);
+    const receiptKey = await readReceiptKey({ secret, logFile: folder.file("gateway.log"), environment });
+    deployment = await deploy(chains, receiptKey);
+  }
   await Promise.all(started.map((chain) => chain.keep()));
   if (isNew) saveDeployment(folder, deployment, chainIds);
   folder.writeJson("deployment.json", deployment);

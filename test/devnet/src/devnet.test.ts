@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { isSignedBy } from "@inference/protocol/signed-receipt";
 import { eventually } from "@inference/protocol/testing/eventually";
 import OpenAI from "openai";
 import {
@@ -15,6 +16,7 @@ import {
   createWalletClient,
   encodeFunctionData,
   type Hex,
+  hexToBytes,
   http,
   pad,
   stringToHex,
@@ -112,7 +114,9 @@ test("a charge is settled on chain by itself, and the contract confirms its proo
     ((await (await fetch(`${gatewayUrl}${path}`, { headers })).json()) as Answer).data;
   const path = `/api/v1/generation?id=${answer.id}`;
   await eventually(async () => (await read(path))?.settlement.status === "final");
-  const { id, created_at, charge_nano_usd, settlement } = (await read(path)) as Data;
+  const { id, created_at, charge_nano_usd, price_snapshot, signed_receipt, settlement } = (await read(path)) as Data;
+  const { ends_at_nano_usd, statement, proof, record } = settlement;
+  ok(statement !== null && proof !== null && record !== null);
   const reader = createPublicClient({ transport: http(chains[0]?.rpcUrl) });
   const account = wallets[0]?.address as Address;
   const startsAt = Math.max(statement.before_nano_usd, ends_at_nano_usd - charge_nano_usd);
@@ -126,15 +130,17 @@ test("a charge is settled on chain by itself, and the contract confirms its proo
     ...{ account, root: record.root, parts: [] },
     ...{ beforeNanoUsd: BigInt(record.before_nano_usd), amountNanoUsd: BigInt(record.amount_nano_usd) },
   };
+  const onChain = { address: contractAddress("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const verify = (claimed: typeof use) =>
     reader.readContract({
-      address: contractAddress("inferenceSettlement"),
-      abi: inferenceSettlementAbi,
+      ...onChain,
       functionName: "verify",
       args: [claimed, proof, booked, record.proof],
     });
   equal(await verify(use), true);
   equal(await verify({ ...use, costNanoUsd: use.costNanoUsd - 1n }), false);
+  const receiptKey = await reader.readContract({ ...onChain, functionName: "receiptKey" });
+  ok(await isSignedBy(hexToBytes(receiptKey), signed_receipt), "with the key that the contract names");
   const status = (await read("/api/v1/status")) as unknown as { books: { adds_up: boolean; owed_nano_usd: number } };
   ok(status.books.adds_up && status.books.owed_nano_usd >= charge_nano_usd);
 });
@@ -144,6 +150,7 @@ type Data = {
   created_at: string;
   charge_nano_usd: number;
   price_snapshot: string;
+  signed_receipt: string;
   settlement: {
     status: string;
     ends_at_nano_usd: number;

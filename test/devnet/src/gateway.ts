@@ -1,6 +1,6 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { ownValue } from "@inference/protocol/own-value";
-import { zeroAddress } from "viem";
+import { type Hex, zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
 import { type Child, startChild } from "./child.ts";
 import { clockEnvironment, type DevnetClock } from "./clock.ts";
@@ -47,6 +47,24 @@ export async function startGateway(processes: Processes, options: GatewayOptions
   });
   await child.says((line) => (line.includes('"event":"listening"') ? true : undefined));
   return child;
+}
+
+/** The public key with which a gateway of this secret signs receipts, as `npm run gateway -- receipt-key` tells it. */
+export async function readReceiptKey(options: {
+  secret: string;
+  logFile: string;
+  environment: Readonly<Record<string, string | undefined>>;
+}): Promise<Hex> {
+  const child = startChild({
+    name: "gateway",
+    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
+    args: ["receipt-key"],
+    environment: { ...options.environment, GATEWAY_SECRET: options.secret },
+    logFile: options.logFile,
+  });
+  const key = await child.says((line) => parsedLine(line).receiptKey);
+  await child.ended;
+  return key;
 }
 
 /** Settings that say something of the provider. What they say can be looked at before there is a chain. */
@@ -101,7 +119,7 @@ export async function checkProvider(options: {
   }
 }
 
-function parsedLine(line: string): { event?: string; alias?: string; model?: string } {
+function parsedLine(line: string): { event?: string; alias?: string; model?: string; receiptKey?: Hex } {
   return line.startsWith("{") ? (JSON.parse(line) as { event?: string }) : {};
 }
 

@@ -5,15 +5,17 @@ import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import type { Deployment } from "./deployment.ts";
 import { openFolder } from "./folder.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
+import { loadSecrets } from "./secrets.ts";
 import { temporaryFolder } from "./testing/launch.ts";
 
-test("saved chains are begun with if they are whole, and of the same code and ids", () => {
+test("saved chains are begun with if they are whole, and of the same code, ids and gateway secret", () => {
   const { path, remove } = temporaryFolder();
   const folder = openFolder(path);
   const chainIds = [1, 2, 3];
   const deployment = { primary: { chainId: 1 } } as unknown as Deployment;
   for (const name of LOCAL_CHAIN_NAMES) folder.writeJson(stateFile(name), { of: name });
   saveDeployment(folder, deployment, chainIds);
+  const secrets = loadSecrets(folder);
   folder.remove(...LOCAL_CHAIN_NAMES.map(stateFile));
 
   equal(restoreDeployment(folder, [1, 2, 4]), undefined);
@@ -25,6 +27,11 @@ test("saved chains are begun with if they are whole, and of the same code and id
   folder.writeJson("saved.json", { ...saved, key: "of other code" });
   equal(restoreDeployment(folder, chainIds), undefined);
   folder.writeJson("saved.json", saved);
+  folder.writeJson("secrets.json", { ...secrets, gatewaySecret: "another" });
+  equal(restoreDeployment(folder, chainIds), undefined);
+  folder.remove("secrets.json");
+  deepEqual(restoreDeployment(folder, chainIds), deployment, "new secrets keep the gateway's");
+  equal(loadSecrets(folder).gatewaySecret, secrets.gatewaySecret);
   writeFileSync(folder.file("saved-secondary1.json"), "{}");
   equal(restoreDeployment(folder, chainIds), undefined);
   folder.remove("saved-secondary1.json");

@@ -3,12 +3,15 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import type { Deployment } from "./deployment.ts";
 import type { FileName, Folder } from "./folder.ts";
+import { loadSecrets } from "./secrets.ts";
 
 /** The chains right after a deployment, kept so that a fresh start need not deploy again. */
 type Saved = {
   /** Of all that decides what a deployment makes. */
   key: string;
   deployment: Deployment;
+  /** The settlement has the receipt key of a gateway with this secret. */
+  gatewaySecret: string;
   /** Of each chain's file: a damaged one is not begun with. */
   digests: Record<LocalChainName, string>;
 };
@@ -20,7 +23,10 @@ export function saveDeployment(folder: Folder, deployment: Deployment, chainIds:
     copyFileSync(folder.file(stateFile(name)), folder.file(savedFile(name)));
     return [name, digestOf(folder, name)];
   });
-  const saved: Saved = { key: deploymentKey(chainIds), deployment, digests: Object.fromEntries(digests) };
+  const saved: Saved = {
+    ...{ key: deploymentKey(chainIds), deployment, gatewaySecret: loadSecrets(folder).gatewaySecret },
+    digests: Object.fromEntries(digests),
+  };
   folder.writeJson("saved.json", saved);
 }
 
@@ -28,6 +34,7 @@ export function saveDeployment(folder: Folder, deployment: Deployment, chainIds:
 export function restoreDeployment(folder: Folder, chainIds: readonly number[]): Deployment | undefined {
   const saved = folder.readJson("saved.json") as Saved | undefined;
   if (saved?.key !== deploymentKey(chainIds)) return undefined;
+  if (saved.gatewaySecret !== loadSecrets(folder).gatewaySecret) return undefined;
   if (LOCAL_CHAIN_NAMES.some((name) => digestOf(folder, name) !== saved.digests[name])) return undefined;
   for (const name of LOCAL_CHAIN_NAMES) copyFileSync(folder.file(savedFile(name)), folder.file(stateFile(name)));
   return saved.deployment;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Folder } from "./folder.ts";
 
-/** What is drawn once and kept: with another gateway secret every API key would be void. */
+/** Drawn once and kept: with another gateway secret every API key would be void. */
 export type Secrets = {
   gatewaySecret: string;
   /** The gateway's key at the simulator. */
@@ -15,8 +15,10 @@ export type Secrets = {
 export function loadSecrets(folder: Folder): Secrets {
   const kept = folder.readJson("secrets.json") as Secrets | undefined;
   if (kept !== undefined) return kept;
+  const saved = folder.readJson("saved.json") as Pick<Secrets, "gatewaySecret"> | undefined;
   const made: Secrets = {
-    gatewaySecret: randomBytes(32).toString("hex"),
+    // A saved settlement has the receipt key of its gateway's secret.
+    gatewaySecret: saved?.gatewaySecret ?? randomBytes(32).toString("hex"),
     providerKey: `sim-${randomBytes(20).toString("hex")}`,
     providerAdminKey: `sim-admin-${randomBytes(20).toString("hex")}`,
   };
