@@ -22,8 +22,8 @@ import { createDollarFollower } from "./dollar-follower.ts";
 import type { ChainClient } from "./rpc.ts";
 
 /**
- * The follower over two scripted chains: what it makes of their events in any order, of a restart, and of nodes that are
- * wrong. The real contracts are in `test/devnet/src/three-chains.test.ts`.
+ * The follower over two scripted chains: what it makes of their events in any order, of a restart, and of nodes that
+ * are wrong. The real contracts are in `test/devnet/src/three-chains.test.ts`.
  */
 const TOKEN: Address = "0x00000000000000000000000000000000000000a1";
 const BRIDGE: Address = "0x00000000000000000000000000000000000000b1";
@@ -115,7 +115,7 @@ const inboundAbi = [
 function open() {
   const chains = { primary: new ScriptedChain(1), secondary: new ScriptedChain(2) };
   chains.secondary.views = {
-    ...{ totalSupply: 0n, pending: 0n, pendingSince: 0n, lastFlushAt: 0n, flushed: 0n },
+    ...{ totalSupply: 0n, pending: 0n, pendingSince: 0n, nextFlushAt: 0n, flushed: 0n },
     ...{ endpoint: ENDPOINT, inboundPayloadHash: `0x${"0".repeat(64)}` },
   };
   chains.primary.views = { lineOf: [0n, 0n], endpoint: ENDPOINT, inboundPayloadHash: `0x${"0".repeat(64)}` };

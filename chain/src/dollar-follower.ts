@@ -147,11 +147,13 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
 
   async function viewOf(ahead: Messages, heads: readonly Heads[]): Promise<DollarView> {
     const records = Object.values(ahead.byGuid);
-    const books = secondaries.map((secondary, index) =>
-      readSecondaryBooks(
-        { primary, secondary },
-        { primary: (heads[0] as Heads).latest, secondary: (heads[index + 1] as Heads).latest },
-        { records, bookedToken: BigInt(ahead.bookedToken[secondary.eid] ?? 0) },
+    const books = await Promise.all(
+      secondaries.map((secondary, index) =>
+        readSecondaryBooks(
+          { primary, secondary },
+          { primary: (heads[0] as Heads).latest, secondary: (heads[index + 1] as Heads).latest },
+          { records, bookedToken: BigInt(ahead.bookedToken[secondary.eid] ?? 0) },
+        ),
       ),
     );
     const shown = records.filter(({ sent }) => sent?.at !== undefined);
@@ -159,7 +161,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
     await lookUpVerified(inTransit);
     return {
       at: now(),
-      chains: await Promise.all(books),
+      chains: books,
       messages: shown.flatMap((record) => messageOf(record, verified.has(record.guid)) ?? []),
     };
   }

@@ -19,16 +19,16 @@ export async function readSecondaryBooks(
   known: { records: readonly MessageRecord[]; bookedToken: bigint },
 ): Promise<SecondaryBooks> {
   const { client, outbox } = secondary;
-  const inOutbox = <N extends "pending" | "pendingSince" | "lastFlushAt" | "flushed">(functionName: N) =>
+  const inOutbox = <N extends "pending" | "pendingSince" | "nextFlushAt" | "flushed">(functionName: N) =>
     call<bigint>(client, { to: outbox, abi: tokenBackingOutboxAbi, functionName }, blocks.secondary);
   const supply = { to: secondary.token, abi: inferenceTokenAbi, functionName: "totalSupply" };
   const line = { to: primary.minter, abi: tokenMinterAbi, functionName: "lineOf", args: [secondary.eid] };
-  const [supplyToken, outboxToken, pendingSince, lastFlush, flushedToken, [lineToken, giftedToken]] = await Promise.all(
+  const [supplyToken, outboxToken, pendingSince, nextFlush, flushedToken, [lineToken, giftedToken]] = await Promise.all(
     [
       call<bigint>(client, supply, blocks.secondary),
       inOutbox("pending"),
       inOutbox("pendingSince"),
-      inOutbox("lastFlushAt"),
+      inOutbox("nextFlushAt"),
       inOutbox("flushed"),
       call<readonly [bigint, bigint]>(primary.client, line, blocks.primary),
     ],
@@ -48,7 +48,7 @@ export async function readSecondaryBooks(
     ...{ block: blocks.secondary.number, at: blocks.secondary.at },
     ...{ supplyToken, lineToken, giftedToken, outboxToken, flushedToken, bookedToken, inFlightToken, addsUp },
     outboxSince: outboxToken === 0n ? null : Number(pendingSince) * 1_000,
-    lastFlushAt: lastFlush === 0n ? null : Number(lastFlush) * 1_000,
+    nextFlushAt: Number(nextFlush) * 1_000,
     waitingToken: sumOf(open.filter(({ waiting }) => waiting !== undefined)),
     oldestMessageAt: times.length === 0 ? null : Math.min(...times),
   };

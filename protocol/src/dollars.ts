@@ -28,8 +28,8 @@ export type SecondaryBooks = {
   /** Dollars that wait in the chain's outbox, and since when; null if there are none. */
   outboxToken: bigint;
   outboxSince: number | null;
-  /** When the outbox last sent dollars; null if it never did. */
-  lastFlushAt: number | null;
+  /** The outbox sends no dollars before. */
+  nextFlushAt: number;
   /** All dollars that the outbox has sent, and all that the primary chain has booked. */
   flushedToken: bigint;
   bookedToken: bigint;

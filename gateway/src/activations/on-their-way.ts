@@ -26,7 +26,6 @@ export type ActivationOnItsWay = {
 const FINALITY_MS = 30 * 60_000;
 const MESSAGE_MS = 3_600_000;
 const OUTBOX_MS = 24 * 3_600_000;
-const FLUSH_INTERVAL_MS = 3_600_000;
 const DOLLARS_IN_FLIGHT_MS = 24 * 3_600_000;
 
 /**
@@ -114,10 +113,7 @@ function dueAt(
 
 /** When the dollars that are in a chain's outbox now are booked on the primary chain at the latest. */
 function coveredAt(books: SecondaryBooks | undefined, now: number): number {
-  const flushedAt =
-    books?.outboxSince == null
-      ? now
-      : Math.max(now, books.outboxSince + OUTBOX_MS, (books.lastFlushAt ?? 0) + FLUSH_INTERVAL_MS);
+  const flushedAt = books?.outboxSince == null ? now : Math.max(now, books.outboxSince + OUTBOX_MS, books.nextFlushAt);
   return flushedAt + DOLLARS_IN_FLIGHT_MS;
 }
 

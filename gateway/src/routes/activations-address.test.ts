@@ -18,7 +18,7 @@ const known = (chainId: number, role: KnownChain["role"]): KnownChain => ({
 const chains = [known(PRIMARY, "primary"), known(SECONDARY, "secondary")];
 const books: SecondaryBooks = {
   ...{ chainId: SECONDARY, block: 7, at: NOW, supplyToken: 0n, lineToken: 12n * DOLLAR, giftedToken: 0n },
-  ...{ outboxToken: 40n * DOLLAR, outboxSince: NOW - HOUR, lastFlushAt: NOW - 2 * HOUR, flushedToken: 12n * DOLLAR },
+  ...{ outboxToken: 40n * DOLLAR, outboxSince: NOW - HOUR, nextFlushAt: NOW - HOUR, flushedToken: 12n * DOLLAR },
   ...{ bookedToken: 12n * DOLLAR, inFlightToken: 30n * DOLLAR, waitingToken: 0n, oldestMessageAt: NOW, addsUp: true },
 };
 const message: BridgeMessage = {
