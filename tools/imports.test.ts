@@ -39,7 +39,7 @@ const packages: Record<string, string> = {
 /** Packages of others that a folder may use at run time; none where there is no line. */
 const mayDepend: Record<string, readonly string[]> = {
   contracts: ["viem", "zod"],
-  protocol: ["ox", "viem", "zod"],
+  protocol: ["hash-wasm", "ox", "viem", "zod"],
   gateway: ["hono", "viem", "zod"],
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
@@ -66,7 +66,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "playwright-core",
     "viem",
   ],
-  "test/bench": ["esbuild", "undici"],
+  "test/bench": ["esbuild", "undici", "viem"],
 };
 /** Inside the gateway, imports point one way: each folder may import those after it. */
 const gatewayOrder = [
@@ -75,7 +75,6 @@ const gatewayOrder = [
   "docs",
   "jobs",
   "operator",
-  "settlement",
   "inference",
   "agents",
   "upstream",

@@ -19,7 +19,6 @@ const allowed: ReadonlyMap<string, string> = new Map([
   ["protocol/src/own-value.ts", "the helper itself"],
   ["ledger/src/rows/sql.ts", columns],
   ["ledger/src/rows/storable.ts", columns],
-  ["hosts/node/src/log-rows.ts", columns],
   ["hosts/cloudflare/src/row-memory.ts", columns],
 ]);
 

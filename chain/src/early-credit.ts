@@ -12,9 +12,9 @@ import { type ChainClient, ChainContradiction } from "./rpc.ts";
 import { disagreementOf } from "./second-node.ts";
 
 /**
- * Credits activations before their block is final, for an operator who sets a number of confirmations and bears the loss
- * from a reorg. It needs no cursor: an account's total of activations only grows, and the larger figure counts. The same
- * events are read again when they are final.
+ * Credits activations before their block is final, for an operator who sets a number of confirmations and bears the
+ * loss from a reorg. It needs no cursor: an account's total of activations only grows, and the larger figure counts.
+ * The same events are read again when they are final.
  */
 export type EarlyCredit = {
   /**

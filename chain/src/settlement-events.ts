@@ -85,8 +85,8 @@ function chunkOf(args: Settled, { block, transaction }: Place, keccak: Keccak = 
   };
 }
 
-function withoutPrefix(node: Uint8Array): string {
-  return bytesToHex(node).slice(2);
+function withoutPrefix(hash: Uint8Array): string {
+  return bytesToHex(hash).slice(2);
 }
 
 function recordsOf({ root, data }: Settled): SettleRecord[] {

@@ -148,8 +148,8 @@ export function createSettlementWatcher(options: SettlementWatcherOptions): Sett
   }
 
   /**
-   * Accounts are answered once the chain is read up to a block that becomes final after a restore; at a first start, and
-   * at one with rows that may be a copy, up to the block that is final now.
+   * Accounts are answered once the chain is read up to a block that becomes final after a restore; at a first start,
+   * and at one with rows that may be a copy, up to the block that is final now.
    */
   async function openCursor({ latest, final }: Heads): Promise<CursorRow> {
     const known = await ledger.read(partition, { type: "cursor" });

@@ -1,5 +1,5 @@
 import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
-import { type Address, isAddress } from "@inference/protocol/credential";
+import type { Address } from "@inference/protocol/credential";
 import type { FollowedChains } from "@inference/protocol/dollars";
 import { parseUsd } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
@@ -9,52 +9,17 @@ import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
 import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./limits/held-bodies.ts";
+import { address, anchor, chainIdList, httpUrl, json, usd, whole } from "./setting-fields.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
+
+const MIB = 1024 * 1024;
+/** For the body and the queue. The ledger refuses a request that is a minute old; chain and ledger need the rest. */
+const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
 
 /**
  * The settings that every host reads from its environment. One schema gives the validation, the message that lists
  * everything missing or invalid, and the reference page.
  */
-const json = (what: string) =>
-  z.string().transform((text, context) => {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    } catch {
-      // Reported below, together with values that are no objects.
-    }
-    context.addIssue(`must be a JSON object: ${what}`);
-    return z.NEVER;
-  });
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
-  .transform((text) => text.replace(/\/+$/, ""));
-const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "must be a 0x address");
-/** A setting that is a whole number. */
-export const whole = (most: number, least = 0) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, "must be a whole number")
-    .transform(Number)
-    .refine((value) => value >= least, `must be at least ${least}`)
-    .refine((value) => value <= most, `must be at most ${most}`);
-/** A setting that is an amount of dollars. */
-const usd = z.string().refine((text) => parseUsd(text) !== undefined, "must be an amount in dollars, such as 0.01");
-const chainIdList = z
-  .string()
-  .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids, separated by commas")
-  .transform((text) => text.split(",").map(Number));
-const anchor = z
-  .string()
-  .regex(/^\d{1,15}:0x[0-9a-fA-F]{64}$/, "must be a block number and its hash, `17000000:0x...`")
-  .transform((text) => {
-    const [block = "", hash = ""] = text.split(":");
-    return { block: Number(block), hash };
-  });
-const MIB = 1024 * 1024;
-/** For the body and the queue. The ledger refuses a request that is a minute old; chain and ledger need the rest. */
-const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
-
 export const gatewaySettings = z.object({
   BASE_URL: httpUrl.describe("Public URL of the gateway. Signed messages must name it."),
   GATEWAY_SECRET: z

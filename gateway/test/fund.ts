@@ -30,8 +30,9 @@ export async function fund(
 export const CHAIN_ID = 31_337;
 
 /**
- * Tells the chain's partition, which no chain is read into, that an account has activated so much in all. The activation
- * is one that is not final: any amount will do, and it follows no other, so accounts are credited side by side.
+ * Tells the chain's partition, which no chain is read into, that an account has activated so much in all. The
+ * activation is one that is not final: any amount will do, and it follows no other, so accounts are credited side by
+ * side.
  */
 export async function activate(put: Put, account: Address, accountActivatedNanoUsd: NanoUsd): Promise<void> {
   await openChain(put);

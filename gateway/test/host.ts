@@ -25,7 +25,9 @@ export type HostParts = {
   said(text: string): Promise<LogLine[]>;
   /** The gateway's time. */
   now(): number;
-  /** Its clock goes on from there, and prices that are old by then are read again: at once, or with the next request. */
+  /**
+   * Its clock goes on from there, and prices that are old by then are read again: at once, or with the next request.
+   */
   goTo(at: number): Promise<void>;
   /** Has the host forget what has been over for a day, in these partitions at least: some do so daily. */
   forget(partitions: readonly Partition[]): Promise<void>;

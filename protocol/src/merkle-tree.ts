@@ -7,8 +7,9 @@ export type Keccak = (bytes: Uint8Array) => Uint8Array;
 export const pureKeccak: Keccak = (bytes) => keccak256(bytes, "bytes");
 
 /**
- * A Merkle tree over leaves in their order. Each level hashes the pairs (0, 1), (2, 3) and so on; an odd last node moves
- * up unchanged. Pairs are sorted, so OpenZeppelin's `MerkleProof` takes the proofs. Statements and chunks have such trees.
+ * A Merkle tree over leaves in their order. Each level hashes the pairs (0, 1), (2, 3) and so on; an odd last node
+ * moves up unchanged. Pairs are sorted, so OpenZeppelin's `MerkleProof` takes the proofs. Statements and chunks have
+ * such trees.
  */
 export type MerkleRoot = {
   add(leaf: Uint8Array): void;

@@ -2,9 +2,9 @@ import type { Address } from "./credential.ts";
 import { isNanoUsd, type NanoUsd } from "./money.ts";
 
 /**
- * Signed receipts: the gateway's word for one charge, as a compact JWS (RFC 7515) with an Ed25519 signature (RFC 8037). The
- * public key is in the settlement contract, so the customer needs no word of the gateway to check one. A receipt names
- * no place in a statement: the statement is made later.
+ * Signed receipts: the gateway's word for one charge, as a compact JWS (RFC 7515) with an Ed25519 signature (RFC 8037).
+ * The public key is in the settlement contract, so the customer needs no word of the gateway to check one. A receipt
+ * names no place in a statement: the statement is made later.
  */
 export type SignedReceipt = {
   /** The gateway's base URL. */

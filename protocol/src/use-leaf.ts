@@ -21,7 +21,10 @@ export type SettledUse = {
 /** The contract that stores the roots. */
 export type Settlement = { chainId: number; address: Address };
 
-/** The part of a use that a statement from `beforeNanoUsd` charges. It is less than the cost if another debit paid the rest. */
+/**
+ * The part of a use that a statement from `beforeNanoUsd` charges. It is less than the cost if another debit paid the
+ * rest.
+ */
 export function chargedOf(use: Pick<SettledUse, "endsAtNanoUsd" | "costNanoUsd">, beforeNanoUsd: NanoUsd): NanoUsd {
   return use.endsAtNanoUsd - Math.max(beforeNanoUsd, use.endsAtNanoUsd - use.costNanoUsd);
 }
@@ -32,8 +35,8 @@ export type LeafOf = (use: SettledUse, beforeNanoUsd: NanoUsd) => Uint8Array;
 const WORDS = 11;
 
 /**
- * Hashes the ABI's encoding of (chain id, settlement, account, receipt in ASCII, endsAt, cost, charged, day, server, offer
- * hash, snapshot), a word of 32 bytes each, and then the hash: no inner node of the tree passes as a leaf.
+ * Hashes the ABI's encoding of (chain id, settlement, account, receipt in ASCII, endsAt, cost, charged, day, server,
+ * offer hash, snapshot), a word of 32 bytes each, and then the hash: no inner node of the tree passes as a leaf.
  *
  * @returns A function that uses one buffer for all leaves.
  */

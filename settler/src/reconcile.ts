@@ -14,8 +14,8 @@ import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { encodeFunctionData } from "viem";
 
 /**
- * Reconciles each day of the ceiling once, when everything that it paid is final: what the contract says it debited = the
- * records that were read = statements of this ledger = their uses. Within an account the sums hold by arithmetic: a
+ * Reconciles each day of the ceiling once, when everything that it paid is final: what the contract says it debited =
+ * the records that were read = statements of this ledger = their uses. Within an account the sums hold by arithmetic: a
  * record begins where the last one ended, and a statement's uses fill it.
  */
 export type Reconciler = {

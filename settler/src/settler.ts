@@ -318,7 +318,9 @@ function payableOf(statement: DueStatement): Payable {
   return { record, payableNanoUsd: Math.max(0, Math.min(afterNanoUsd, activatedNanoUsd) - beforeNanoUsd) };
 }
 
-/** The days whose ceiling can pay for a chunk after a block of this time, in days since 1970: the first that has room. */
+/**
+ * The days whose ceiling can pay for a chunk after a block of this time, in days since 1970: the first that has room.
+ */
 function payingDays(at: number): number[] {
   const today = dayNumber(at);
   return at % DAY_MS < GRACE_MS ? [today - 1, today] : [today];

@@ -98,7 +98,9 @@ type Under = {
   settlement: NonNullable<Receipt["settlement"]>;
 };
 
-/** Of a long statement: whether all its uses, this one among them, make the root. An API key sees its own uses alone. */
+/**
+ * Of a long statement: whether all its uses, this one among them, make the root. An API key sees its own uses alone.
+ */
 async function isRootOf(reading: Connection, { contract, account, leaf, settlement }: Under): Promise<boolean> {
   const { record, statement } = settlement;
   if (record === null || statement === null) return false;

@@ -3,28 +3,26 @@ import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
 import { sendHeard } from "@inference/ledger/hearing";
 import { chainPartition, type Partition, partitionAddress } from "@inference/ledger/partition";
-import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { OpenOffer } from "../agents/open-offers.ts";
-import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../limits/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
-import { signReceipt } from "../settlement/signed-receipt.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending, withoutCharge } from "./conclusion.ts";
 import { startDeadline } from "./deadline.ts";
 import { type Funding, fundingOf, requireFunds } from "./funding.ts";
 import type { InferenceRoute } from "./inference-route.ts";
-import { holdDetail, receiptDetail, tallyOf } from "./receipt-detail.ts";
-import { credentialError, refusalError } from "./refusal.ts";
+import { receiptDetail, tallyOf } from "./receipt-detail.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
 import type { WrittenBody } from "./requests/write-json.ts";
+import { signReceipt } from "./signed-receipt.ts";
+import { takeHold } from "./take-hold.ts";
 
 /**
  * One admitted request. It owns all that the request takes, and gives it back:
@@ -352,59 +350,6 @@ export type Ended = {
   /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
   whenDurable(): Promise<boolean>;
 };
-
-/**
- * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it. If another
- * request has the same `Idempotency-Key`, takes none and returns that claim. Throws `GatewayError` if the request is
- * refused.
- */
-async function takeHold(
-  gateway: Gateway,
-  { id, at, credential, route }: InferenceRequest,
-  order: Order,
-  { spender, claim }: { spender: Spender | null; claim: Claim | null },
-): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
-  const { config, environment, openOffers } = gateway;
-  const { ledger, random } = environment;
-  const { partition: owner, payer } = credential;
-  const amountNanoUsd = order.quote.maxNanoUsd;
-  const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
-  const reservation = {
-    id,
-    at,
-    owner,
-    payer,
-    amountNanoUsd,
-    leaseMs: limits.leaseMs,
-    chain: chainPartition(config.settlement.chainId),
-    inPieces: config.ceilingInPieces,
-    detail: JSON.stringify(holdDetail(route, order)),
-    claim: claim ?? undefined,
-    offers: offers.map(({ agent, offer }) => ({ agent, offer })),
-  };
-  const admission = await ledger.run(() => reserveRequest(reservation));
-  switch (admission.status) {
-    case "reserved": {
-      const server = offers.find(({ agent }) => agent === admission.server?.agent) ?? null;
-      openOffers.asked(offers, server, amountNanoUsd);
-      return { server };
-    }
-    case "claimed":
-      return { claimed: admission };
-    case "refused":
-      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255, spender);
-    case "unauthenticated":
-      throw credentialError(payer, admission.fault);
-    case "clock_skew":
-      throw new LedgerUnavailable("the ledger's clock is not ours");
-    case "unheard":
-      return fail("chain_unavailable", "The gateway is still reading the chain. Retry in a few seconds.", {
-        retryAfterS: 5,
-      });
-    case "conflict":
-      throw new Error(`request id ${id} came twice`);
-  }
-}
 
 /** The ending of an answer that is not sent, because its charge could not be written. */
 const unsent: Ending = { kind: "nothing", why: "the charge could not be written", ...nothingReported, mayBill: null };

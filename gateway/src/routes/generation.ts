@@ -8,11 +8,11 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
-import { signedReceiptOf } from "../settlement/signed-receipt.ts";
-import { settlementOf } from "../settlement/statements.ts";
+import { signedReceiptOf } from "../inference/signed-receipt.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
+import { settlementOf } from "./statement-objects.ts";
 
 const query = z.strictObject({
   id: z.string().min(1).max(200).describe("The answer's `x-request-id` header, or the `id` in its body."),

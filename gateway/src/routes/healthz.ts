@@ -11,9 +11,9 @@ import { pricesInForce } from "./prices-in-force.ts";
 type Health = "ok" | "unavailable" | "behind";
 
 /**
- * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with what
- * the operator has to do, if the provider refuses the gateway's key, the chain's node has never answered, or the settler
- * has stopped.
+ * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with
+ * what the operator has to do, if the provider refuses the gateway's key, the chain's node has never answered, or the
+ * settler has stopped.
  */
 export const getHealth = endpoint({
   method: "GET",

@@ -4,9 +4,9 @@ import { json, ok } from "../docs/operation.ts";
 import { requireAccount } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
-import { usesOf } from "../settlement/statements.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
+import { usesOf } from "./statement-objects.ts";
 import { position } from "./statements.ts";
 
 const query = z.strictObject({

@@ -5,9 +5,9 @@ import { json, ok } from "../docs/operation.ts";
 import { requireAccount } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
-import { statementsOf } from "../settlement/statements.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
+import { statementsOf } from "./statement-objects.ts";
 
 export const position = z.coerce
   .number()

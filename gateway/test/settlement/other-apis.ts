@@ -67,7 +67,9 @@ const faults = Object.keys(FAULTS).filter(
   (name) => /^(answer|socket|stream|usage)$/.test(FAULTS[name]?.stage ?? "") && !leftOut.has(name),
 );
 
-/** The settlement matrix once more, for requests that become a chat: each costs what that chat costs. For every host. */
+/**
+ * The settlement matrix once more, for requests that become a chat: each costs what that chat costs. For every host.
+ */
 export function testOtherApis(startHost: StartHost): void {
   describe("a request of another API is settled as the chat that it becomes", () => {
     let host: HostUnderTest;

@@ -5,7 +5,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 
-/** A provider that lists the simulator's models and answers whatever it is told to: for what the simulator never says. */
+/**
+ * A provider that lists the simulator's models and answers whatever it is told to: for what the simulator never says.
+ */
 export type StubProvider = {
   url: string;
   /** What every paid request is answered with from now on. */
@@ -18,7 +20,9 @@ export type StubAnswer = {
   status?: number;
   /** Beside the content type, which is JSON if it is not given. */
   headers?: Record<string, string>;
-  /** As it is, or made anew for each request, which came with this key: where that throws, the connection breaks off. */
+  /**
+   * As it is, or made anew for each request, which came with this key: where that throws, the connection breaks off.
+   */
   body: string | ((request: { key: string }) => AsyncIterable<string>);
 };
 

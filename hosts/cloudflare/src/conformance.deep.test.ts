@@ -14,8 +14,8 @@ import { privateKeyToAddress } from "viem/accounts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
- * The suite that the other host passes, against this one, by its URL: every file of it but the one that reads the suite's
- * own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
+ * The suite that the other host passes, against this one, by its URL: every file of it but the one that reads the
+ * suite's own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
  */
 const suite = fileURLToPath(new URL("../../../test/conformance/src/", import.meta.url));
 const files = readdirSync(suite, { recursive: true, encoding: "utf8" }).filter(

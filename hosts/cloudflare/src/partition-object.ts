@@ -39,10 +39,11 @@ import { timers } from "./timers.ts";
  * share the next commit, and the output gate holds their replies until it is durable.
  *
  * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
- * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold sets it for the end of its lease, so a delivery needs no
- * alarm of its own. Deliveries that were lost with the object, or whose acknowledgement was, are made again with the
- * next deliveries, the next read, or that alarm. The runtime calls an alarm at least once and gives up one that fails
- * too often. So the alarm never fails, always sets the next one, and is set by any call that finds it missing.
+ * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold sets it for the
+ * end of its lease, so a delivery needs no alarm of its own. Deliveries that were lost with the object, or whose
+ * acknowledgement was, are made again with the next deliveries, the next read, or that alarm. The runtime calls an
+ * alarm at least once and gives up one that fails too often. So the alarm never fails, always sets the next one, and is
+ * set by any call that finds it missing.
  */
 export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls {
   /** A field of the instance, because methods of the class can be called remotely. */
@@ -95,8 +96,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   }
 
   /**
-   * Called by the operator after the object was restored to an earlier state: an account then changes no money before it
-   * has heard the chain's totals.
+   * Called by the operator after the object was restored to an earlier state: an account then changes no money before
+   * it has heard the chain's totals.
    */
   async restored(): Promise<void> {
     this.#epoch = Date.now();

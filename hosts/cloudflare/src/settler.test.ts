@@ -6,8 +6,8 @@ import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import type { generationAnswer } from "@inference/protocol/wire/answers";
 import { dayNumber } from "@inference/protocol/window";
+import type { generationAnswer } from "@inference/protocol/wire/answers";
 import { createPublicClient, http, pad, stringToHex, zeroAddress, zeroHash } from "viem";
 import type * as z from "zod";
 import { type Edge, startEdge } from "./testing/edge.ts";
@@ -111,7 +111,9 @@ async function isProved(id: string, { ends_at_nano_usd, statement, proof, record
   return contract().readContract({ address: chain.settlement, abi, functionName: "verify", args });
 }
 
-/** The chain has debited what all requests cost, by records that follow each other and pay statements of the account. */
+/**
+ * The chain has debited what all requests cost, by records that follow each other and pay statements of the account.
+ */
 async function checkBooks(): Promise<void> {
   const total = [...charges.values()].reduce((sum, charge) => sum + charge, 0);
   const credit = await contract().readContract({

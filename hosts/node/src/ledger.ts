@@ -13,8 +13,8 @@ import { openRowCache } from "./row-cache.ts";
 
 /**
  * The ledger on one machine: all partitions are in one SQLite file, with a cache of their rows in memory. A saga runs
- * as a whole, at once. One commit writes the changes of the sagas of a turn of the event loop, and no result is returned
- * before it is durable. A worker writes it, while the next one gathers.
+ * as a whole, at once. One commit writes the changes of the sagas of a turn of the event loop, and no result is
+ * returned before it is durable. A worker writes it, while the next one gathers.
  *
  * After a failed commit memory is ahead of the disk, so the process must end (`onFatal`) and start again from the disk.
  * A full disk is the exception: the cache is dropped, sagas with `untilDurable` are tried again, and others fail.

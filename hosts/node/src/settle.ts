@@ -26,7 +26,9 @@ export function openSettler(settings: NodeSettings, { ledger, client }: Parts): 
   });
 }
 
-/** Posts statements until the settler halts. The result stops it, and resolves when the poll that was running is over. */
+/**
+ * Posts statements until the settler halts. The result stops it, and resolves when the poll that was running is over.
+ */
 export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
   return keepPolling({
     watcher: {
@@ -41,8 +43,8 @@ export function keepSettling(settler: Settler, intervalMs: number): () => Promis
 }
 
 /**
- * Makes the statements of accounts whose uses are due, with or without a settler. The result stops it, and resolves when
- * the poll that was running is over.
+ * Makes the statements of accounts whose uses are due, with or without a settler. The result stops it, and resolves
+ * when the poll that was running is over.
  */
 export function keepStatements(
   settings: NodeSettings,

@@ -90,7 +90,9 @@ export type Commands = {
     command: { type: "orphan"; id: string; at: number /** How long the sweeper has. */; graceMs: number };
     reply: { status: "orphaned" | "already_resolved" | "unknown" };
   };
-  /** Ceiling, or an agent's identity. Replies with the row as it stands, also to an ask that is not newer than the last. */
+  /**
+   * Ceiling, or an agent's identity. Replies with the row as it stands, also to an ask that is not newer than the last.
+   */
   allow: { command: Allow; reply: AllowReply };
   /**
    * Account: lower what it may use of shared limits to what it used and holds. It is delivered; the reply has the asks
@@ -186,7 +188,9 @@ export type Commands = {
    * @param readyFrom The block from which accounts are answered: one that was final at the restore, or later.
    */
   reread: { command: { type: "reread"; at: number; readyFrom: number }; reply: { status: "emptied" } };
-  /** Chain: answer accounts from this block only, after a start with rows that may be a copy. Null: it is not known yet. */
+  /**
+   * Chain: answer accounts from this block only, after a start with rows that may be a copy. Null: it is not known yet.
+   */
   waitFor: { command: { type: "waitFor"; readyFrom: number | null }; reply: { status: "waiting" | "unread" } };
   /** Chain: a day's reconciliation. One that is closed stays as it is. `early`: the day is not over. */
   reconcile: {

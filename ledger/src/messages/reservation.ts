@@ -9,8 +9,8 @@ import { attempt, type Saga, send } from "./saga.ts";
  * The saga that reserves a request. The payer's partition says what its shared limits have to be asked first, and holds
  * the request once they have allowed enough: nothing else holds anything.
  *
- * An agent's refusal or failure is no reason to refuse the request: the next agent is asked, and without one the protocol
- * serves it.
+ * An agent's refusal or failure is no reason to refuse the request: the next agent is asked, and without one the
+ * protocol serves it.
  */
 export type Reservation = {
   id: string;
@@ -44,7 +44,8 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
   let answers: AllowAnswer[] = [];
   try {
     for (let asked = 0; asked < MAX_ASKS; asked += 1) {
-      const server = servers[0];
+      // An offer is raised for one request at a time: those that wait too long are served by the protocol.
+      const server = asked < MAX_ASKS / 2 ? servers[0] : undefined;
       const reply = yield* sendHeard(chain, owner, { type: "reserve", ...terms, server, answers });
       if (reply.status === "reserved") return { ...reply, server: server ?? null };
       if (reply.status !== "asks") return reply;

@@ -35,7 +35,9 @@ export const tableSchemas = {
       upstreamId: "text?",
       /** Null: a session pays. */
       keyId: "text?",
-      /** The agent whose offer serves the request, its token in lower case, and the offer's hash. Null: the protocol. */
+      /**
+       * The agent whose offer serves the request, its token in lower case, and the offer's hash. Null: the protocol.
+       */
       server: "text?",
       offer: "text?",
       /** The position of its use. Null: it cost nothing, or a session paid. */
@@ -93,7 +95,9 @@ export const tableSchemas = {
       revokedAt: "integer?",
     },
   },
-  /** The sum of the receipts of `<utc-day> <keyId> <model>`, without a key for a session's requests: see `totals.ts`. */
+  /**
+   * The sum of the receipts of `<utc-day> <keyId> <model>`, without a key for a session's requests: see `totals.ts`.
+   */
   total: {
     clustered: "partition",
     columns: {
@@ -136,17 +140,21 @@ export const tableSchemas = {
       askedAt: "integer",
       /** 1 while an ask is under way. */
       isAsking: "integer",
-      /** 1: it is raised by more than a request needs, and lowered when it is due. 0: it is lowered with each request. */
+      /**
+       * 1: it is raised by more than a request needs, and lowered when it is due. 0: it is lowered with each request.
+       */
       inPieces: "integer",
-      /** What was used when it was last raised. */
-      usedThenNanoUsd: "amount",
+      /** In pieces: what was used since the last raise, and what requests need that came while an ask was under way. */
+      pieceNanoUsd: "amount",
       /** When the account lowers it. Null: the limit knows what was used, and allows no more than is used and held. */
       dueAt: "integer?",
     },
   },
   /** The id is `emptied`: a shared limit that was emptied, and gives nothing until its accounts have told it again. */
   emptied: { clustered: "partition", columns: { at: "integer" } },
-  /** A settled prepaid request with a charge. The id is its `endsAt`, the account's total after it, with leading zeros. */
+  /**
+   * A settled prepaid request with a charge. The id is its `endsAt`, the account's total after it, with leading zeros.
+   */
   use: {
     clustered: "partition",
     columns: {

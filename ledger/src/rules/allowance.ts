@@ -1,5 +1,5 @@
 import type { Address } from "@inference/protocol/credential";
-import type { NanoUsd } from "@inference/protocol/money";
+import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 import type { Allow, AllowAnswer, Ask } from "../messages/commands.ts";
 import { deliver } from "../messages/delivery.ts";
@@ -9,9 +9,9 @@ import { ALLOWANCE_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
 
 /**
- * The account's side of shared limits: the day's ceiling, and agents' offers. An account admits a request if its use, its
- * holds and the request are within what the limit allowed it for the day. Otherwise it asks, and admits nothing more
- * until the answer has come: a refused raise lowers.
+ * The account's side of shared limits: the day's ceiling, and agents' offers. An account admits a request if its use,
+ * its holds and the request are within what the limit allowed it for the day. Otherwise it asks, and admits nothing
+ * more until the answer has come: a refused raise lowers.
  *
  * An ask has a number, and the limit knows the last one, so that a late or repeated ask changes nothing. There is one
  * under way at a time: whoever needs more meanwhile sends the same one again, and adopts the row as it stands.
@@ -22,7 +22,7 @@ export const noAllowance: Omit<AllowanceRow, "id"> = {
   askedAt: 0,
   isAsking: 0,
   inPieces: 0,
-  usedThenNanoUsd: 0,
+  pieceNanoUsd: 0,
   dueAt: null,
 };
 
@@ -68,10 +68,14 @@ export function askOf(place: Place, holds: readonly ReceiptRow[], limit: Partiti
     // When it is lowered is known before it is raised.
     row = { ...row, allowedNanoUsd, ...asking, dueAt: clockMs + ALLOWANCE_MS };
     draft.put("allowance", row);
+  } else if (row.inPieces === 1) {
+    // The next raise is for all that wait, so that many requests at once need few.
+    row = { ...row, pieceNanoUsd: Math.min(row.pieceNanoUsd + wanted.amountNanoUsd, MAX_NANO_USD) };
+    draft.put("allowance", row);
   }
   const neededNanoUsd = leastNanoUsd + wanted.amountNanoUsd;
-  const pieceNanoUsd = row.inPieces === 1 ? row.usedNanoUsd - row.usedThenNanoUsd : 0;
-  const terms = { leastNanoUsd, neededNanoUsd, wantedNanoUsd: neededNanoUsd + pieceNanoUsd };
+  const wantedNanoUsd = Math.min(neededNanoUsd + (row.inPieces === 1 ? row.pieceNanoUsd : 0), MAX_NANO_USD);
+  const terms = { leastNanoUsd, neededNanoUsd, wantedNanoUsd };
   const { askedAt, usedNanoUsd } = row;
   const offer = isOffer ? wanted.offer : null;
   return { limit, command: { type: "allow", account, day, askedAt, usedNanoUsd, ...terms, offer } };
@@ -104,8 +108,10 @@ export function adoptAnswer(place: Place, answer: AllowAnswer): void {
   const heard = { ...row, usedNanoUsd, askedAt: answer.askedAt, isAsking: 0 };
   // A higher number is of an ask before a restore, and a clock that was set back. The next ask is above it.
   const isAnswer = answer.askedAt === row.askedAt;
-  const { allowedNanoUsd } = answer;
-  place.draft.put("allowance", isAnswer ? { ...heard, allowedNanoUsd, usedThenNanoUsd: usedNanoUsd } : heard);
+  const { allowedNanoUsd, status } = answer;
+  const raisedNanoUsd = allowedNanoUsd - row.allowedNanoUsd;
+  const pieceNanoUsd = status === "refused" ? 0 : Math.max(0, row.pieceNanoUsd - raisedNanoUsd);
+  place.draft.put("allowance", isAnswer ? { ...heard, allowedNanoUsd, pieceNanoUsd } : heard);
 }
 
 /** Nothing is to be lowered if a request takes all that a limit allowed, and the limit knows what was used. */
@@ -126,7 +132,8 @@ export function settleUnder(place: Place, { admittedAt, server }: ReceiptRow, ch
 export function countUnder(place: Place, limit: Partition, day: number, chargeNanoUsd: NanoUsd): void {
   const { draft, clockMs } = place;
   const row = rowOf(place, day, limit);
-  const used = { ...row, usedNanoUsd: row.usedNanoUsd + chargeNanoUsd };
+  const pieceNanoUsd = row.inPieces === 1 ? row.pieceNanoUsd + chargeNanoUsd : 0;
+  const used = { ...row, usedNanoUsd: row.usedNanoUsd + chargeNanoUsd, pieceNanoUsd };
   const leastNanoUsd = leastOf(used, holdsNow(place), limit, day);
   const isOver = used.allowedNanoUsd > leastNanoUsd;
   // Nothing was asked: it was free.

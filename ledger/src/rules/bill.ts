@@ -12,8 +12,8 @@ import { resolve } from "./resolve.ts";
 
 /**
  * What an account owes and was debited. All that it ever owed is one line from 0, and what it settled is the position
- * where the line ends today. A use is the stretch of its cost that ends at `endsAt`, and a statement the uses between two
- * positions: `base`, where the final debits end, and the end of the line when it was sealed.
+ * where the line ends today. A use is the stretch of its cost that ends at `endsAt`, and a statement the uses between
+ * two positions: `base`, where the final debits end, and the end of the line when it was sealed.
  *
  * The chain's totals are heard, never counted. A higher reading replaces, and within one the larger totals count. An
  * account may be an old copy after a restore, so it changes no money before it has heard in the host's epoch.
@@ -154,8 +154,8 @@ function withoutStatement(draft: Rows, bill: BillRow): BillRow {
 }
 
 /**
- * Final debits that are not by the open statement pay for the account's own uses up to there, and move the line's end if
- * it has none.
+ * Final debits that are not by the open statement pay for the account's own uses up to there, and move the line's end
+ * if it has none.
  */
 function takeOver(place: Place, bill: BillRow, at: number): BillRow {
   const { draft } = place;

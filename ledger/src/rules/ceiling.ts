@@ -10,8 +10,8 @@ import type { Place, Rule } from "./place.ts";
 import type { Raise } from "./raise.ts";
 
 /**
- * The day's settlement ceiling, less what earlier days' statements take of it on chain. No account may be allowed, beyond
- * what it used, more than a part of what is free, so that none blocks the others; one request always may.
+ * The day's settlement ceiling, less what earlier days' statements take of it on chain. No account may be allowed,
+ * beyond what it used, more than a part of what is free, so that none blocks the others; one request always may.
  */
 export function ceilingOf(rows: Rows, atMs: number): CountedBudget {
   const { settledNanoUsd, heldNanoUsd } = counterOf(rows, counterId(ceilingPartition, "day", atMs));

@@ -129,7 +129,9 @@ export function keepPaidKey(draft: Draft, keyId: string): void {
   if (key !== undefined && key.unpaidUntil !== null && isPaid(draft)) draft.put("key", { ...key, unpaidUntil: null });
 }
 
-/** Deletes a key. Receipts and totals still name its id. With the last one goes the bill of an account without credit. */
+/**
+ * Deletes a key. Receipts and totals still name its id. With the last one goes the bill of an account without credit.
+ */
 export function forgetKey(draft: Draft, rows: ReadRows, keyId: string): void {
   const key = draft.get("key", keyId);
   const account = draft.get("account", "account");

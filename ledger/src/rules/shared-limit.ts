@@ -18,7 +18,8 @@ export const allow: Rule<"allow"> = (place, command) => {
   const { draft, rows, partition, clockMs } = place;
   const { account, day, askedAt } = command;
   const id = allowanceId(day, account);
-  // No row of a day before yesterday is written any more. It is deleted a day later, so a clock may be set back a little.
+  // No row of a day before yesterday is written any more. It is deleted a day later, so a clock may be set back a
+  // little.
   const yesterday = windowStart("day", clockMs) - DAY_MS;
   if (day < yesterday) return replyOf({ id, ...noAllowance, ...factsOf(command) }, null);
   const known = draft.get("allowance", id);

@@ -4,7 +4,9 @@ import type { PayerRow, ReadRows, RecordRow, Rows, ToldRow } from "../rows/table
 import type { Rule } from "./place.ts";
 import { positionId } from "./position.ts";
 
-/** What accounts tell the chain's partition of their statements, what it answers them, and the settler's transactions. */
+/**
+ * What accounts tell the chain's partition of their statements, what it answers them, and the settler's transactions.
+ */
 export const tell: Rule<"tell"> = ({ draft }, { type, at, account, ...statement }) => {
   const id = account.toLowerCase();
   if (payerOf(draft, id).debitedNanoUsd >= statement.afterNanoUsd) return { status: "final" };
@@ -62,7 +64,9 @@ function nonceId(nonce: number): string {
   return String(nonce).padStart(16, "0");
 }
 
-/** A told statement that begins at its account's final debits. It waits for credit if these are all that it activated. */
+/**
+ * A told statement that begins at its account's final debits. It waits for credit if these are all that it activated.
+ */
 export type DueStatement = Statement & {
   account: string;
   toldAt: number;

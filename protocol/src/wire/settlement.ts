@@ -2,8 +2,9 @@ import * as z from "zod";
 import { address, amounts, amountsOrNull, count, hash, nanoUsd, time } from "./fields.ts";
 
 /**
- * The gateway's answers about statements, and about days that were reconciled with the chain. Everything that an account
- * ever owed is one line from 0: a use, a statement and a record are stretches of it, `(before, after]` in nano-dollars.
+ * The gateway's answers about statements, and about days that were reconciled with the chain. Everything that an
+ * account ever owed is one line from 0: a use, a statement and a record are stretches of it, `(before, after]` in
+ * nano-dollars.
  */
 const day = z.iso.date();
 

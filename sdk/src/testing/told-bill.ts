@@ -11,7 +11,9 @@ import type { BookedRecord, ListedReceipt, StatementUse } from "../spending.ts";
 import type { Evidence } from "../verify/evidence.ts";
 import { settledUseOf, settleRecordOf } from "../verify/statements.ts";
 
-/** A bill as a gateway tells it, whose leaves, roots and chunks are made to fit: also one of a gateway that lies well. */
+/**
+ * A bill as a gateway tells it, whose leaves, roots and chunks are made to fit: also one of a gateway that lies well.
+ */
 export type Story = {
   /** What is billed, in order of settlement. The last one waits. */
   billed: Billed[];
@@ -44,7 +46,9 @@ export const SNAPSHOT = sha256(toBytes(PRICES)).slice(2, 34);
 const contract = { chainId: 1, address: SETTLEMENT };
 const pair = generateKeyPairSync("ed25519");
 
-/** Six uses of a cent each on two days, the second of them an agent's. Two statements are final; the sixth use waits. */
+/**
+ * Six uses of a cent each on two days, the second of them an agent's. Two statements are final; the sixth use waits.
+ */
 export function honestStory(): Story {
   const billed = [0, 1, 2, 3, 4, 5].map((index) => billedAt(index, index < 3 ? "2026-11-02" : "2026-11-03"));
   if (billed[1] !== undefined) billed[1].servedBy = AGENT;

@@ -1,4 +1,5 @@
 import { formatUsd } from "@inference/protocol/money";
+import { ownValue } from "@inference/protocol/own-value";
 import type { ListedReceipt, StatementUse } from "../spending.ts";
 import { mayBeForgotten, sumOf } from "./check-account.ts";
 import type { Evidence } from "./evidence.ts";
@@ -21,7 +22,7 @@ export function checkDebits(evidence: Evidence, { keccak }: Pick<Tools, "keccak"
   }
   if (chain === null) return skipped(NO_NODE);
   const trusts = forChain(evidence);
-  const missing = said.records.find(({ chunk }) => (chain.blocks[chunk.root] ?? 0) === 0);
+  const missing = said.records.find(({ chunk }) => (ownValue(chain.blocks, chunk.root) ?? 0) === 0);
   if (missing !== undefined) return failed(`the contract has no chunk ${missing.chunk.root}`, trusts);
   const [end, debited] = [endOf(said.records.at(-1)), Number(chain.debitedNanoUsd)];
   if (period === null ? end !== debited : end > debited) {

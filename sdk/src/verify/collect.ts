@@ -42,8 +42,8 @@ export async function collectEvidence(given: Connection, log: RequestLog | null)
 }
 
 /**
- * The bill of some days: the final statements from the first use of these days to the last one, whole, and the uses that
- * are in none yet.
+ * The bill of some days: the final statements from the first use of these days to the last one, whole, and the uses
+ * that are in none yet.
  */
 export async function collectBill(given: Connection, period: Period, log: RequestLog | null): Promise<Evidence> {
   const { connection, ...origin } = await originOf(given);

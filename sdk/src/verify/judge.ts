@@ -28,8 +28,8 @@ export type JudgeOptions = {
   /** The chain's part of a bundle was read anew, with {@link askChain}. */
   isAsked?: boolean;
   /**
-   * The settlement contract's address that whoever judges a bundle trusts. Without it the bundle's word is taken, and the
-   * check of the contract is skipped.
+   * The settlement contract's address that whoever judges a bundle trusts. Without it the bundle's word is taken, and
+   * the check of the contract is skipped.
    */
   settlement?: Hex | undefined;
   /** A faster hash, such as that of `@inference/protocol/keccak-wasm`. */

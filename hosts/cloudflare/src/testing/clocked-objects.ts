@@ -10,7 +10,9 @@ import { createKey, hear } from "@inference/ledger/testing/example";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
-/** What only tests ask of an object: its rows, and that its alarm rings, that it forgets what it has not stored, or all. */
+/**
+ * What only tests ask of an object: its rows, and that its alarm rings, that it forgets what it has not stored, or all.
+ */
 export type Call = "rows" | "storage" | "alarmAt" | "ring" | "evict" | "erase";
 /** At a time: a command for one object, or a call to many. */
 export type Asked =

@@ -1,7 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import type { ObjectStorage } from "../row-memory.ts";
 
-/** An object's storage over Node's SQLite: rows need nothing else of their runtime, and are tried out here by the thousand. */
+/**
+ * An object's storage over Node's SQLite: rows need nothing else of their runtime, and are tried out here by the
+ * thousand.
+ */
 export type NodeStorage = ObjectStorage & {
   database: DatabaseSync;
   /** Every statement since it was cleared. */

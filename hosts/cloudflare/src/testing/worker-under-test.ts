@@ -1,8 +1,8 @@
 import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
 import { sendHeard } from "@inference/ledger/hearing";
-import type { AnswerOf, Query } from "@inference/ledger/reads";
 import { chainPartition, type Partition } from "@inference/ledger/partition";
+import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Change, TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import type { ChainLook } from "../chain-look.ts";
@@ -203,8 +203,8 @@ function set({ say, ...what }: Partial<typeof turned> & { say?: string }, bindin
 }
 
 /**
- * Production says through the request's signal that a client left before its answer began; local workerd notices it only
- * when it writes to it. So the client leaves an address, which answers once it has left.
+ * Production says through the request's signal that a client left before its answer began; local workerd notices it
+ * only when it writes to it. So the client leaves an address, which answers once it has left.
  */
 function signalled(request: Request): Request {
   const answersOnceLeft = request.headers.get("x-test-answers-once-left");

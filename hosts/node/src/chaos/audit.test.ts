@@ -13,7 +13,9 @@ const folder = mkdtempSync(join(tmpdir(), "audit-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-/** Books in which everything is: receipts of accounts and identities, uses, allowances, and holds that are still open. */
+/**
+ * Books in which everything is: receipts of accounts and identities, uses, allowances, and holds that are still open.
+ */
 async function makeBooks(): Promise<DatabaseSync> {
   const database = openDatabase(join(folder, `${++files}.sqlite`), "NORMAL");
   const clock = { time: 0 };

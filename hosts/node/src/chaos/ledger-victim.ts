@@ -10,8 +10,8 @@ import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
 
 /**
- * A ledger with 64 requests in flight, without a gateway, to be killed during a commit. Says the id of each request whose
- * settle is durable. Argument: the file.
+ * A ledger with 64 requests in flight, without a gateway, to be killed during a commit. Says the id of each request
+ * whose settle is durable. Argument: the file.
  */
 const ACCOUNTS = 4;
 const IN_FLIGHT_EACH = 16;

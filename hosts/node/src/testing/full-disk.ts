@@ -2,8 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { sqlName, tableNames } from "@inference/ledger/schema";
 
 /**
- * From now on SQLite fails each commit with SQLITE_FULL, as it does on a full disk: also a table whose automatic ids are
- * used up is "full".
+ * From now on SQLite fails each commit with SQLITE_FULL, as it does on a full disk: also a table whose automatic ids
+ * are used up is "full".
  *
  * @param database Another connection than the one that commits.
  */

@@ -1,8 +1,8 @@
 import type { Activation, ChunkRecord, SettledChunk } from "../../messages/commands.ts";
 
 /**
- * Model of the settlement contract on a chain that reorganizes. The state after each block is kept, with all events up to
- * there, so that a reader of final blocks and a reorganization are look-ups. Amounts are nano-dollars.
+ * Model of the settlement contract on a chain that reorganizes. The state after each block is kept, with all events up
+ * to there, so that a reader of final blocks and a reorganization are look-ups. Amounts are nano-dollars.
  */
 export type Root = string;
 

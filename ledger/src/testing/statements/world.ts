@@ -7,9 +7,9 @@ import { openMemoryHost, type PartitionCopy } from "../memory-host.ts";
 import { makeChain, NANO_PER_TOKEN, type Root, type SettleRecord, type Transaction, totalsOf } from "./contract.ts";
 
 /**
- * Settlement as a whole: the ledger's accounts and its partition of the chain, settlers, a network that loses, repeats and
- * delays messages, a chain that reorganizes, foreign postings, and restores of old copies. One random number decides each
- * step.
+ * Settlement as a whole: the ledger's accounts and its partition of the chain, settlers, a network that loses, repeats
+ * and delays messages, a chain that reorganizes, foreign postings, and restores of old copies. One random number
+ * decides each step.
  */
 export type World = {
   step(): void;

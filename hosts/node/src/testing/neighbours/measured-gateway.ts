@@ -7,7 +7,9 @@ import { startNodeGateway } from "../../start.ts";
 export type Measured = {
   /** The longest time in which nothing else was served. Whatever else the machine did counts. */
   longestStandstillMs: number;
-  /** The longest turn of the event loop, in processor time of its thread: nothing else counts. A millisecond more or so. */
+  /**
+   * The longest turn of the event loop, in processor time of its thread: nothing else counts. A millisecond more or so.
+   */
   longestTurnMs: number;
   /** The part of the time in which it had something to do. */
   busy: number;

@@ -3,7 +3,7 @@ import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { dayNumber } from "@inference/protocol/window";
 import type { Gateway } from "../gateway.ts";
-import type { ReceiptDetail } from "../inference/receipt-detail.ts";
+import type { ReceiptDetail } from "./receipt-detail.ts";
 
 /** What a signed receipt says of a charge to a balance. */
 export type SignedCharge = {

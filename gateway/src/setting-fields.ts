@@ -1,0 +1,43 @@
+import { type Address, isAddress } from "@inference/protocol/credential";
+import { parseUsd } from "@inference/protocol/money";
+import * as z from "zod";
+
+/** What a setting may hold. */
+export const json = (what: string) =>
+  z.string().transform((text, context) => {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    } catch {
+      // Reported below, together with values that are no objects.
+    }
+    context.addIssue(`must be a JSON object: ${what}`);
+    return z.NEVER;
+  });
+export const httpUrl = z
+  .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
+  .transform((text) => text.replace(/\/+$/, ""));
+export const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "must be a 0x address");
+/** A setting that is a whole number. */
+export const whole = (most: number, least = 0) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, "must be a whole number")
+    .transform(Number)
+    .refine((value) => value >= least, `must be at least ${least}`)
+    .refine((value) => value <= most, `must be at most ${most}`);
+/** A setting that is an amount of dollars. */
+export const usd = z
+  .string()
+  .refine((text) => parseUsd(text) !== undefined, "must be an amount in dollars, such as 0.01");
+export const chainIdList = z
+  .string()
+  .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids, separated by commas")
+  .transform((text) => text.split(",").map(Number));
+export const anchor = z
+  .string()
+  .regex(/^\d{1,15}:0x[0-9a-fA-F]{64}$/, "must be a block number and its hash, `17000000:0x...`")
+  .transform((text) => {
+    const [block = "", hash = ""] = text.split(":");
+    return { block: Number(block), hash };
+  });
