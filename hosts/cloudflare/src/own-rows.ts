@@ -1,7 +1,6 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
-import { timeOrderedTables } from "@inference/ledger/schema";
 import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import {
   type AllowanceRow,
@@ -17,6 +16,7 @@ import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { packedTables } from "./row-segments.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
@@ -97,7 +97,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   }
 
   function packed(table: TableName, order: "list" | "newest", id: string, limit: number): readonly Stored[] {
-    return timeOrderedTables.includes(table) ? memory().segments.list(table, order, id, limit) : [];
+    return packedTables.includes(table) ? memory().segments.list(table, order, id, limit) : [];
   }
 
   /** Selects rows before the partition is known, and learns its name from them. */

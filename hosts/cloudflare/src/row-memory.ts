@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from "@cloudflare/workers-types";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
-import { columnsOf, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
+import { columnsOf, sqlName, tableNames } from "@inference/ledger/schema";
 import { type SqlValue, tableSql } from "@inference/ledger/sql";
 import {
   type Change,
@@ -13,7 +13,7 @@ import {
 } from "@inference/ledger/tables";
 import type { OwnSchema } from "./own-schema.ts";
 import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
-import { openSegments, type Segments, type StoredRow } from "./row-segments.ts";
+import { openSegments, packedTables, type Segments, type StoredRow } from "./row-segments.ts";
 
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
@@ -23,7 +23,7 @@ export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync"
  * are over into segments. Rows that were created and removed meanwhile cost nothing, and rows that will soon change
  * again stay in the log.
  *
- * A row of a table in the order of time is in its table or in a segment. It is in its table if it was unresolved
+ * A row of a packed table is in its table or in a segment. It is in its table if it was unresolved
  * when it left the log, or if a version without segments wrote it, and then it stays there.
  *
  * After an error of `commit` it cannot be used, and the caller opens another one.
@@ -312,7 +312,7 @@ const MOST_REMEMBERED = 1_000;
 const AFTER_ALL = "~";
 
 function isPackable(table: TableName): boolean {
-  return timeOrderedTables.includes(table);
+  return packedTables.includes(table);
 }
 
 /** Whether a row will soon be written again or removed. */

@@ -14,6 +14,9 @@ export const CREATE_SEGMENTS = `CREATE TABLE segment (
   name TEXT NOT NULL, start TEXT NOT NULL, rows TEXT NOT NULL, PRIMARY KEY (name, start)
 ) STRICT, WITHOUT ROWID`;
 
+/** The tables with such rows. Their ids only grow: receipts' with time, uses' with what their account owes. */
+export const packedTables: readonly TableName[] = ["receipt", "use"];
+
 const AT = "SELECT start, rows FROM segment WHERE name = ? AND start <= ? ORDER BY start DESC LIMIT 1";
 const BEFORE = "SELECT start, rows FROM segment WHERE name = ? AND start < ? ORDER BY start DESC LIMIT 1";
 const AFTER = "SELECT start, rows FROM segment WHERE name = ? AND start > ? ORDER BY start LIMIT 1";

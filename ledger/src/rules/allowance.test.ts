@@ -104,6 +104,20 @@ test("an account has one ask under way: whoever comes meanwhile sends it again, 
   assert.deepEqual(view(host), [0, 80]);
 });
 
+test("in pieces: requests that come at once are held after two raises, however many they are", () => {
+  const host = makeExample();
+  const requests = Array.from({ length: 32 }, (_, n) => ({ ...reserve(`r${n}`, 30), ...inPieces }));
+  let waiting = requests.map((command) => ({ command, ask: askOf(host.apply(account, command)) }));
+  for (let raises = 0; raises < 2; raises += 1) {
+    const given = waiting.map(({ command, ask }) => ({ command, answer: give(host, ask) }));
+    waiting = given.flatMap(({ command, answer }) => {
+      const reply = host.apply(account, { ...command, answers: [answer] });
+      return reply.status === "reserved" ? [] : [{ command, ask: askOf(reply) }];
+    });
+  }
+  assert.deepEqual([waiting.length, view(host)], [0, [0, 32 * 30]]);
+});
+
 test("a raise that is refused lowers on both sides, and the refusal is the request's", () => {
   const host = makeExample({ ceiling: 1_000 });
   admit(host, account, reserve("r1", 50, inPieces));

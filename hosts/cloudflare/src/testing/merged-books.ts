@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createStatements, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
+import { createStatements, sqlName, tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import { readLog } from "../row-log.ts";
-import { openSegments } from "../row-segments.ts";
+import { openSegments, packedTables } from "../row-segments.ts";
 
 /**
  * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
@@ -50,7 +50,7 @@ function addBooks(merged: DatabaseSync, file: string): void {
   const log = names.has("log") ? readLog((statement) => merged.prepare(statement).all()) : undefined;
   const partition = String(log?.partition);
   const segments = openSegments(storageOf(merged), { hasSegments: () => names.has("segment"), makeSegments() {} }, 0);
-  for (const table of timeOrderedTables) {
+  for (const table of packedTables) {
     const { upsert, toColumns, toRow } = tableSql[table];
     for (const stored of segments.list(table, "list", "", Number.POSITIVE_INFINITY)) {
       merged.prepare(upsert).run(...toColumns(partition, toRow(stored)));
