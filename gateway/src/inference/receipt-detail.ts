@@ -1,4 +1,4 @@
-import type { OfferName, Tally } from "@inference/ledger/commands";
+import type { Tally } from "@inference/ledger/commands";
 import type { TokenUsage } from "../pricing/quote.ts";
 import type { Conclusion, Ending } from "./conclusion.ts";
 import type { InferenceRoute } from "./inference-route.ts";
@@ -14,10 +14,7 @@ export type ReceiptDetail = AnswerDetail & {
   upstreamId: string | null;
   cancelled: boolean;
   why: string | null;
-} & ServedBy;
-
-/** `protocol`, or an agent's token and the hash of its offer; null if an identity spent its own capacity. */
-export type ServedBy = { servedBy: string | null; offer: string | null };
+};
 
 export function holdDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
   return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
@@ -25,7 +22,7 @@ export function holdDetail(route: InferenceRoute, { model, quote, stream }: Orde
 
 /** @param upstreamId The provider's id of the answer; null if it is unknown. */
 export function receiptDetail(
-  { route, order, upstreamId, server, spender }: ReceiptSubject,
+  { route, order, upstreamId }: ReceiptSubject,
   ending: Ending,
   { basis }: Conclusion,
 ): ReceiptDetail {
@@ -36,23 +33,11 @@ export function receiptDetail(
     upstreamId,
     cancelled: ending.kind === "answer" && ending.clientGone,
     why: whyOf(ending),
-    ...servedBy(server?.agent ?? null, server?.offer ?? null, spender === null),
   };
 }
 
-/** Of a prepaid request without an agent it is the protocol. */
-export function servedBy(agent: string | null, offer: string | null, isPrepaid: boolean): ServedBy {
-  return { servedBy: agent ?? (isPrepaid ? "protocol" : null), offer };
-}
-
 /** What a receipt tells of its call. */
-type ReceiptSubject = {
-  route: InferenceRoute;
-  order: Order;
-  upstreamId: string | null;
-  server: OfferName | null;
-  spender: unknown;
-};
+type ReceiptSubject = { route: InferenceRoute; order: Order; upstreamId: string | null };
 
 function whyOf(ending: Ending): string | null {
   if (ending.kind === "nothing") return ending.why;

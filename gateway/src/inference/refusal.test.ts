@@ -46,7 +46,7 @@ test("holds in the way of the ceiling are those of others, or one's own", () => 
   const codeOf = (held: Partial<Refusal>) =>
     refusalError({ ...refusal, budget: "ceiling", ...held }, quote, 0).detail.code;
   assert.equal(codeOf({}), "ceiling_reserved");
-  assert.equal(codeOf({ cause: "share_held" }), "budget_reserved");
+  assert.equal(codeOf({ cause: "share_held" }), "too_many_in_flight");
 });
 
 test("what holds are in the way of says when to try again", () => {

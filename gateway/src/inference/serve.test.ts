@@ -34,7 +34,7 @@ async function keysOf({ admittedAfterMs = 0 } = {}): Promise<{ keys: string[]; s
   gateway.environment.ledger = {
     async run(saga: () => Generator<{ command: { type: string } }>) {
       const { type } = saga().next().value.command;
-      if (type === "reserveOffer") {
+      if (type === "reserve") {
         time.now += admittedAfterMs;
         return { status: "reserved", server: { agent: "0xa", offer: "h" } };
       }

@@ -15,7 +15,8 @@ type Forgetter = {
 
 /**
  * Deletes rows that nothing needs any more: the outcomes of requests after 48 hours, nonces, claims, sessions and keys
- * 48 hours after their end, and receipts after the operator's time. Totals and uses stay forever. Each page is its own
+ * 48 hours after their end, and receipts with their uses after the operator's time, once they are debited. Totals stay
+ * forever. Each page is its own
  * commit, with a pause for requests between them. The ledger checks every row again. Returns the number of rows.
  */
 export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promise<number> {

@@ -8,7 +8,7 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, type ReceiptDetail, servedBy, tallyOf } from "../inference/receipt-detail.ts";
+import { type AnswerDetail, type ReceiptDetail, tallyOf } from "../inference/receipt-detail.ts";
 import { openRecords, type Records } from "../inference/records.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
@@ -204,9 +204,8 @@ function sweptDetail(
   { route, model, snapshot, stream }: AnswerDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
-  { upstreamId, server, offer, keyId }: ReceiptRow,
+  { upstreamId }: ReceiptRow,
 ): ReceiptDetail {
   const why = "the request was cut off here";
-  const served = servedBy(server, offer, keyId !== null);
-  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why, ...served };
+  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why };
 }

@@ -3,11 +3,21 @@ import { describe, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
+import { send } from "@inference/ledger/saga";
 import { hear } from "@inference/ledger/testing/example";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { makeRequestId } from "@inference/protocol/id";
 import { readSignedReceipt } from "@inference/protocol/signed-receipt";
-import { type Answer, type Fixture, makeWallet, NOW, openFixture, PRIMARY, type Wallet } from "../../test/identity-fixture.ts";
+import { openChain } from "../../test/fund.ts";
+import {
+  type Answer,
+  type Fixture,
+  makeWallet,
+  NOW,
+  openFixture,
+  PRIMARY,
+  type Wallet,
+} from "../../test/identity-fixture.ts";
 
 const USD = 1_000_000_000;
 const SNAPSHOT = "0123456789abcdef".repeat(2);
@@ -365,8 +375,11 @@ describe("what anyone reads", () => {
     };
     const [ok, unavailable] = ["ok", "unavailable"];
     const provider = "unknown";
-    const checks = { ledger: ok, prices: unavailable, provider };
-    const withoutPrices = { status: unavailable, checks, chain: "following" };
+    const checks = { ledger: "behind", prices: unavailable, provider };
+    const unread = { status: unavailable, checks, chain: "following" };
+    assert.deepEqual(await health(), { status: 503, body: unread }, "the chain is not read far enough");
+    await openChain((partition, command) => fixture.ledger.run(() => send(partition, command)));
+    const withoutPrices = { ...unread, checks: { ...checks, ledger: ok } };
     assert.deepEqual(await health(), { status: 503, body: withoutPrices });
     await fixture.gateway.prices.refresh();
     assert.deepEqual(await health(), {

@@ -8,7 +8,7 @@ import type { ReceiptDetail } from "../inference/receipt-detail.ts";
 export function toGenerationObject(receipt: ReceiptRow) {
   const detail = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
   const usage = detail.usage ?? null;
-  const offer = detail.offer ?? null;
+  const { server, offer } = receipt;
   return {
     id: receipt.id,
     upstream_id: detail.upstreamId ?? null,
@@ -32,7 +32,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
     native_tokens_cache_write: usage?.cacheWriteTokens ?? null,
-    served_by: detail.servedBy ?? null,
+    served_by: server ?? (receipt.keyId === null ? null : "protocol"),
     offer,
     ...amounts({ rebate: offer === null ? 0 : rebateOf(receipt.chargeNanoUsd) }),
   };

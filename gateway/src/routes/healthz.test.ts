@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { send } from "@inference/ledger/saga";
 import type { ChainFollowing } from "@inference/protocol/chain-reader";
+import { openChain } from "../../test/fund.ts";
 import { openFixture } from "../../test/identity-fixture.ts";
 
 async function healthWith(following: ChainFollowing): Promise<Record<string, unknown>> {
   const fixture = openFixture();
   await fixture.gateway.prices.refresh();
+  await openChain((partition, command) => fixture.ledger.run(() => send(partition, command)));
   fixture.chain.following = () => following;
   const { status, text } = await fixture.call("GET", "/healthz");
   assert.equal(status, 200, text);
