@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Command, Commands } from "@inference/ledger/commands";
 import { accountPartition, chainPartition, type Partition } from "@inference/ledger/partition";
-import { createKey } from "@inference/ledger/testing/example";
+import { createKey, dueAtOnce, hear } from "@inference/ledger/testing/example";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Credentials } from "../src/auth/credentials.ts";
+import type { HostParts } from "./host.ts";
 
 /** An account's key: its text, and what the ledger knows of it. */
 export type TestAccount = { address: Address; key: string; keyId: string; digest: string };
@@ -45,6 +46,17 @@ export async function activate(put: Put, account: Address, accountActivatedNanoU
 export async function openChain(put: Put): Promise<void> {
   await put(chainPartition(CHAIN_ID), { type: "reread", at: READ_AT, readyFrom: 0 });
   await put(chainPartition(CHAIN_ID), { type: "waitFor", readyFrom: 0 });
+}
+
+/** Debits an account all that it owes, as a final chunk with its statement does. */
+export async function debitAll({ put, read, now }: HostParts, address: Address): Promise<void> {
+  const partition = accountPartition(address);
+  const { activatedNanoUsd, settledNanoUsd: debitedNanoUsd, baseNanoUsd } = await read(partition, { type: "bill" });
+  const root = "root";
+  await put(partition, { type: "seal", at: now(), ...dueAtOnce });
+  const named = { beforeNanoUsd: baseNanoUsd, afterNanoUsd: debitedNanoUsd, root, parts: "[]" };
+  await put(partition, { type: "nameRoot", ...named });
+  await put(partition, hear(activatedNanoUsd, { at: now(), epoch: null, debitedNanoUsd, lastRoot: root }));
 }
 
 /** The number of the one reading, so that each but the first changes nothing. */

@@ -73,16 +73,17 @@ const expected = `
 const start = "CAST(substr(wrong.id, instr(wrong.id, '@') + 1) AS INTEGER)";
 const newest = "(SELECT max(admitted_at) FROM receipt_row)";
 
-/** A day's or a month's counter may be forgotten once a later one of its budget counts. */
+/** A day's or a month's counter may be forgotten once a later one of its budget counts, or once its sessions are. */
 const isForgotten = `
   wrong.id NOT LIKE '%@0'
   AND NOT EXISTS (SELECT 1 FROM counter_row AS counter
     WHERE counter.partition = wrong.partition AND counter.id = wrong.id)
-  AND ${start} < ${day(newest)}
-  AND EXISTS (SELECT 1 FROM counter_row AS later
-    WHERE later.partition = wrong.partition
-      AND substr(later.id, 1, instr(later.id, '@')) = substr(wrong.id, 1, instr(wrong.id, '@'))
-      AND CAST(substr(later.id, instr(later.id, '@') + 1) AS INTEGER) > ${start})`;
+  AND (${start} < ${day(newest)} AND EXISTS (SELECT 1 FROM counter_row AS later
+      WHERE later.partition = wrong.partition
+        AND substr(later.id, 1, instr(later.id, '@')) = substr(wrong.id, 1, instr(wrong.id, '@'))
+        AND CAST(substr(later.id, instr(later.id, '@') + 1) AS INTEGER) > ${start})
+    OR wrong.id LIKE 'capacity:%' AND NOT EXISTS (SELECT 1 FROM session_row AS session
+      WHERE session.partition = wrong.partition))`;
 
 /** Each finds what must not be. Shares are of agents' capacities are in \`carry\` and \`paid\` counters, which no row sums. */
 const checks: Record<string, string> = {

@@ -1,17 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { LedgerClient } from "@inference/ledger/client";
-import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { NanoUsd } from "@inference/protocol/money";
 import { makeCredentials } from "../../src/auth/credentials.ts";
 import { type FundTerms, fund, type TestAccount } from "../fund.ts";
 
 /** Accounts and keys, written into a gateway's books while no gateway runs on them. */
 export type Books = Pick<LedgerClient, "run">;
-
-export async function setCeiling(ledger: Books, limitNanoUsd: NanoUsd): Promise<void> {
-  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd }));
-}
 
 /** The nth account, with one key of these terms. */
 export function bookAccount(ledger: Books, secret: string, number: number, terms: FundTerms): Promise<TestAccount> {

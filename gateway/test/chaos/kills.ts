@@ -6,8 +6,9 @@ import { seededRandom } from "@inference/protocol/testing/seed";
 import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
 import type { TestAccount } from "../fund.ts";
 import { type Audit, auditDatabase } from "./audit.ts";
-import { type Books, bookAccount, setCeiling } from "./books.ts";
+import { type Books, bookAccount } from "./books.ts";
 import { makeDeliveries } from "./deliveries.ts";
+import { type EmptyChain, startEmptyChain } from "./empty-chain.ts";
 import { type Acknowledged, type Asking, keepAsking, type Life, makeRecorder, type Recorder } from "./recorder.ts";
 
 /** A gateway on some host, to be killed again and again, and its books. Only one of it runs at a time. */
@@ -28,6 +29,8 @@ export type Mortal = {
   kill(): Promise<boolean>;
 };
 export type Settings = Readonly<Record<string, string>>;
+/** What lives longer than a gateway. */
+type World = { host: MortalHost; provider: ProviderSimulator; chain: EmptyChain };
 
 const DEEP = process.env.DEEP === "1";
 const DEEP_KILLS = 500;
@@ -60,7 +63,7 @@ type Receipt = { id: string; state: string; chargeNanoUsd: number; basis: string
 export function testKills(openHost: () => MortalHost, kills: number): void {
   const times = DEEP ? DEEP_KILLS : kills;
   test(`${times} kills under load: nothing acknowledged is lost, nothing doubled, no hold stays, the books balance`, async () => {
-    // Both live longer than any gateway does.
+    // All live longer than any gateway does.
     const host = openHost();
     const provider = await startProviderSimulator({
       masterKey: MASTER_KEY,
@@ -68,33 +71,30 @@ export function testKills(openHost: () => MortalHost, kills: number): void {
       record: "light",
       errorBudget: null,
     });
+    const chain = await startEmptyChain(CEILING_ROOM);
     const living = new Set<Mortal>();
     try {
-      await killAgainAndAgain(host, provider, living, times);
+      await killAgainAndAgain({ host, provider, chain }, living, times);
     } finally {
       for (const gateway of living) await gateway.kill();
       await provider.close();
+      chain.close();
       host.close();
     }
   });
 }
 
-async function killAgainAndAgain(
-  host: MortalHost,
-  provider: ProviderSimulator,
-  living: Set<Mortal>,
-  kills: number,
-): Promise<void> {
-  let settings = settingsFor(provider, Date.now());
+async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: number): Promise<void> {
+  const { host, provider, chain } = world;
+  let settings = settingsFor(world, Date.now());
   const launch = (): Mortal => {
     const gateway = host.launch(settings);
     living.add(gateway);
     return gateway;
   };
-  const keys = await host.withBooks(settings, async (books) => {
-    await setCeiling(books, CEILING_ROOM);
-    return Promise.all(terms.map((term, index) => bookAccount(books, SECRET, index + 1, term)));
-  });
+  const keys = await host.withBooks(settings, (books) =>
+    Promise.all(terms.map((term, index) => bookAccount(books, SECRET, index + 1, term))),
+  );
   const recorder = makeRecorder();
   const left = new Map<string, Left>();
   let checked = 0;
@@ -119,8 +119,8 @@ async function killAgainAndAgain(
     checked = recorder.acknowledged.length;
     const oldest = rememberHolds(database, left);
     database.close();
-    if (oldest !== undefined) settings = settingsFor(provider, oldest);
-    if (kill % 3 === 2) await makeRoom(host, settings, books);
+    if (oldest !== undefined) settings = settingsFor(world, oldest);
+    if (kill % 3 === 2) makeRoom(chain, books);
   }
 
   await configure(provider, { historyDelayMs: 0 });
@@ -158,7 +158,7 @@ async function killAgainAndAgain(
 }
 
 /** @param recordsFrom The provider is asked for what it has recorded since. */
-function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings {
+function settingsFor({ provider, chain }: World, recordsFrom: number): Settings {
   return {
     GATEWAY_SECRET: SECRET,
     UPSTREAM_BASE_URL: provider.url,
@@ -166,7 +166,7 @@ function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings
     UPSTREAM_FAILURES: "0",
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     UPSTREAM_RECORD_URL: `${provider.url}/billing/usage-history?pageSize=1000&startTimestamp=${recordsFrom}&id={id}`,
-    PRIMARY_RPC_URL: "http://127.0.0.1:9",
+    PRIMARY_RPC_URL: chain.rpcUrl,
     PRIMARY_CHAIN_ID: "31337",
     SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
   };
@@ -309,7 +309,9 @@ async function checkBills(database: DatabaseSync, provider: ProviderSimulator): 
 
 function readReceipts(database: DatabaseSync): Map<string, Receipt> {
   const rows = database
-    .prepare("SELECT id, state, charge_nano_usd, detail FROM receipt_row WHERE resolved_at IS NOT NULL AND detail <> ''")
+    .prepare(
+      "SELECT id, state, charge_nano_usd, detail FROM receipt_row WHERE resolved_at IS NOT NULL AND detail <> ''",
+    )
     .all();
   return new Map(
     rows.map(({ id, state, charge_nano_usd, detail }) => {
@@ -355,8 +357,8 @@ async function nothingHeld(url: string, keys: readonly TestAccount[]): Promise<n
 }
 
 /** Raises the ceiling to what is spent and a little more, so that it binds again and again. */
-async function makeRoom(host: MortalHost, settings: Settings, { settledNanoUsd, heldNanoUsd }: Audit): Promise<void> {
-  await host.withBooks(settings, (books) => setCeiling(books, settledNanoUsd + heldNanoUsd + CEILING_ROOM));
+function makeRoom(chain: EmptyChain, { settledNanoUsd, heldNanoUsd }: Audit): void {
+  chain.setCeiling(settledNanoUsd + heldNanoUsd + CEILING_ROOM);
 }
 
 async function configure(provider: ProviderSimulator, settings: Record<string, unknown>): Promise<void> {

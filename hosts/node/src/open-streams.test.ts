@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { bookAccount } from "@inference/gateway/test/chaos/books";
 import { chatRequestBytes, sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { withBooks } from "./chaos/books.ts";
@@ -42,7 +42,6 @@ test(`${STREAMS} open streams: each gets its answer, others are served, and noth
   const sockets: Socket[] = [];
   try {
     const keys = await withBooks(file, async (ledger) => {
-      await setCeiling(ledger, 1_000_000_000_000);
       const accounts = Array.from({ length: Math.ceil(STREAMS / STREAMS_EACH) + 1 }, (_, index) => index + 1);
       return Promise.all(accounts.map((n) => bookAccount(ledger, SECRET, n, { balanceNanoUsd: 1_000_000_000 })));
     });

@@ -245,12 +245,17 @@ test("--check looks at settings, key and prices, and starts nothing", async () =
 });
 
 test("a provider that does not answer keeps no gateway from starting whose prices are its operator's", async () => {
-  const env = { ...right(), UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1", PRICES_FILE: prices };
+  const nobody = "http://127.0.0.1:9";
+  const env = { ...right(), UPSTREAM_BASE_URL: `${nobody}/api/v1`, PRIMARY_RPC_URL: nobody, PRICES_FILE: prices };
   const program = await start({ script: "../main.ts", env: { ...env, DATABASE_FILE: join(folder, "alone.sqlite") } });
   try {
     const health = (await (await fetch(`${gatewayUrl(program.ready)}/healthz`)).json()) as Record<string, unknown>;
-    const checks = { ledger: "ok", prices: "ok", provider: "unknown" };
-    assert.partialDeepStrictEqual(health, { status: "degraded", checks, chain: "starting" }, "its node is not there");
+    const checks = { ledger: "behind", prices: "ok", provider: "unknown" };
+    assert.partialDeepStrictEqual(
+      health,
+      { status: "unavailable", checks, chain: "starting" },
+      "its node is not there",
+    );
   } finally {
     await program.kill();
   }

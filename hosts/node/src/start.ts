@@ -75,6 +75,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const { client, watcher } = await openChain(settings, ledger, keccak);
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
+  await watcher.poll();
   const settler = openSettler(settings, { ledger, client });
   const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);

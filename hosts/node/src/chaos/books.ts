@@ -1,4 +1,6 @@
 import { type Audit, auditDatabase } from "@inference/gateway/test/chaos/audit";
+import { bookAccount } from "@inference/gateway/test/chaos/books";
+import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 
@@ -22,6 +24,11 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
   } finally {
     database.close();
   }
+}
+
+/** Gives an account a dollar and a key, in the books of a gateway that is not running. */
+export function bookDollar(file: string, secret: string): Promise<TestAccount> {
+  return withBooks(file, (ledger) => bookAccount(ledger, secret, 1, { balanceNanoUsd: 1_000_000_000 }));
 }
 
 /** Audits the books of a gateway that is not running, as the next one finds them. */

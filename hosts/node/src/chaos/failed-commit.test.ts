@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
-import { auditBooks, withBooks } from "./books.ts";
-import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+import { auditBooks, bookDollar } from "./books.ts";
+import { askFor, gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
 const SECRET = "c7".repeat(32);
 
@@ -23,10 +22,7 @@ for (const [commit, state] of failures) {
     const provider = await startProvider();
     const running = new Set<{ kill(): Promise<unknown> }>([provider]);
     try {
-      const { key } = await withBooks(file, async (ledger) => {
-        await setCeiling(ledger, 1_000_000_000_000);
-        return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
-      });
+      const { key } = await bookDollar(file, SECRET);
       const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
       execute(
         file,
@@ -81,10 +77,7 @@ test("a write of the WAL that is cut short ends the process, and loses no answer
   const provider = await startProvider();
   const running = new Set<{ kill(): Promise<unknown> }>([provider]);
   try {
-    const { key } = await withBooks(file, async (ledger) => {
-      await setCeiling(ledger, 1_000_000_000_000);
-      return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
-    });
+    const { key } = await bookDollar(file, SECRET);
     const gateway = await start({
       script: "../main.ts",
       env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
@@ -115,12 +108,4 @@ async function ask(url: string, key: string): Promise<number> {
   const response = await askFor(url, key);
   await response.text();
   return response.status;
-}
-
-function askFor(url: string, key: string): Promise<Response> {
-  return fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
-  });
 }

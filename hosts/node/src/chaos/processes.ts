@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { startEmptyChain } from "@inference/gateway/test/chaos/empty-chain";
 
 /** A program of ours as a process of its own. */
 export type Running = {
@@ -89,7 +90,10 @@ export async function startProvider(): Promise<ProviderProcess> {
   return { ...provider, url, controlUrl: new URL("/__simulator", url).href, masterKey };
 }
 
-/** The settings of a gateway that has no chain: its node does not answer, and nothing that a request needs is there. */
+/** The chain of every gateway here. */
+const chain = await startEmptyChain(1_000_000_000_000_000);
+
+/** The settings of a gateway on a chain on which nothing has happened. */
 export function gatewayEnvironment(options: {
   databaseFile: string;
   secret: string;
@@ -106,7 +110,7 @@ export function gatewayEnvironment(options: {
     UPSTREAM_API_KEY: provider.masterKey,
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     ...(recordUrl === undefined ? {} : { UPSTREAM_RECORD_URL: recordUrl }),
-    PRIMARY_RPC_URL: "http://127.0.0.1:9",
+    PRIMARY_RPC_URL: chain.rpcUrl,
     PRIMARY_CHAIN_ID: "31337",
     SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
   };
@@ -115,4 +119,13 @@ export function gatewayEnvironment(options: {
 /** Where a gateway process said that it listens. */
 export function gatewayUrl(ready: string): string {
   return (JSON.parse(ready) as { url: string }).url;
+}
+
+/** A small request of a key. */
+export function askFor(url: string, key: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
+  });
 }

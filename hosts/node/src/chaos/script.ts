@@ -86,8 +86,7 @@ export const steps: readonly Step[] = [
   {
     name: "the sweeper orphans",
     hours: 1,
-    run: async (gateway) =>
-      orphanAll(gateway, await gateway.environment.ledger.lapsedHolds(NOON + 10_000_000, 100)),
+    run: async (gateway) => orphanAll(gateway, await gateway.environment.ledger.lapsedHolds(NOON + 10_000_000, 100)),
   },
   { name: "the sweeper settles and releases", hours: 2, run: (gateway) => sweep(gateway) },
   one("a statement", accountPartition(alice), {
@@ -127,7 +126,15 @@ function reserve(id: string, amountNanoUsd: number, payer: Payer = keyPayer): St
 }
 
 function settle(id: string, partition: string, chargeNanoUsd: number): Step {
-  return one(`${id} settled`, partition, { type: "settle", id, at: NOON, chargeNanoUsd, lossNanoUsd: 0, detail, snapshot: "s" });
+  return one(`${id} settled`, partition, {
+    type: "settle",
+    id,
+    at: NOON,
+    chargeNanoUsd,
+    lossNanoUsd: 0,
+    detail,
+    snapshot: "s",
+  });
 }
 
 function key(name: string, keyId: string, digest: string, limitNanoUsd: number | null): Step {

@@ -4,10 +4,9 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { auditBooks, withBooks } from "./books.ts";
-import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+import { auditBooks, bookDollar } from "./books.ts";
+import { askFor, gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
 /** A file system of 2 MiB for the gateway alone, half of which a file takes that can be removed. */
 const SMALL_DISK = `mount -t tmpfs -o size=2m tmpfs "$DISK" && cp -p "$BOOKS" "$DISK" &&
@@ -26,10 +25,7 @@ test("a disk that is really full refuses requests, and serves again when there i
   const provider = await startProvider();
   const running = new Set<{ kill(): Promise<unknown> }>([provider]);
   try {
-    const { key } = await withBooks(books, async (ledger) => {
-      await setCeiling(ledger, 1_000_000_000_000);
-      return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
-    });
+    const { key } = await bookDollar(books, SECRET);
     const env = gatewayEnvironment({ databaseFile: join(disk, "gateway.sqlite"), secret: SECRET, provider });
     const gateway = await start({
       script: "../main.ts",
@@ -39,11 +35,7 @@ test("a disk that is really full refuses requests, and serves again when there i
     running.add(gateway);
     const counts = { answered: 0, refused: 0 };
     const ask = async (): Promise<boolean> => {
-      const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
-      });
+      const response = await askFor(gatewayUrl(gateway.ready), key);
       const text = await response.text();
       if (response.status !== 200) assert.match(text, /"code":"ledger_unavailable"/);
       counts[response.status === 200 ? "answered" : "refused"] += 1;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { bookAccount } from "@inference/gateway/test/chaos/books";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
@@ -18,7 +18,6 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
   const running = new Set<{ kill(): Promise<unknown> }>([provider]);
   try {
     const keys = await withBooks(file, async (ledger) => {
-      await setCeiling(ledger, 1_000_000_000_000);
       const accounts = Array.from({ length: 4 }, (_, index) => index + 1);
       return Promise.all(accounts.map((n) => bookAccount(ledger, SECRET, n, { balanceNanoUsd: 1_000_000_000 })));
     });

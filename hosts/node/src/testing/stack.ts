@@ -13,7 +13,7 @@ import {
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
-import type { TestAccount } from "@inference/gateway/test/fund";
+import { openChain, type Put, type TestAccount } from "@inference/gateway/test/fund";
 import { type HostOptions, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import { ceilingPartition } from "@inference/ledger/partition";
@@ -144,7 +144,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   );
   await gateway.prices.refresh();
   speed = hurry;
-  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
+  const put: Put = (partition, command) => ledger.run(() => send(partition, command));
+  await openChain(put);
+  await put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
   const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
   return hostOf({
@@ -156,7 +158,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     logged,
     database,
     credentials: gateway.credentials,
-    put: (partition, command) => ledger.run(() => send(partition, command)),
+    put,
     read: ledger.read,
     async rows(table, partition, id) {
       await ledger.flush();

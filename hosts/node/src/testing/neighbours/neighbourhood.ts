@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { bookAccount } from "@inference/gateway/test/chaos/books";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { withBooks } from "../../chaos/books.ts";
@@ -103,7 +103,6 @@ async function settle(gateway: Running): Promise<void> {
 
 async function makeBooks(file: string): Promise<{ customer: string; keys: HostileKeys }> {
   return withBooks(file, async (ledger) => {
-    await setCeiling(ledger, 1_000_000 * USD);
     const book = (number: number, balanceNanoUsd: number) => bookAccount(ledger, SECRET, number, { balanceNanoUsd });
     const customer = await book(1, 1_000 * USD);
     const paying = await book(2, 1_000 * USD);
