@@ -8,7 +8,13 @@ import { forgetAll } from "@inference/gateway/jobs/forget";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { accountPartition, ceilingPartition, chainPartition, type Partition, partitionAddress } from "@inference/ledger/partition";
+import {
+  accountPartition,
+  ceilingPartition,
+  chainPartition,
+  type Partition,
+  partitionAddress,
+} from "@inference/ledger/partition";
 import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import { createKey, hear } from "@inference/ledger/testing/example";
@@ -81,14 +87,26 @@ function* bookAccount(partition: Partition, digest: string): Saga<void> {
 }
 
 function reserve(ledger: NodeLedger, id: string, detail = "{}"): Promise<Admission> {
-  const reservation = { id, at: NOON, owner, payer: keyPayer, amountNanoUsd: 100, leaseMs: 900_000, detail, chain: chainPartition(1) };
+  const reservation = {
+    id,
+    at: NOON,
+    owner,
+    payer: keyPayer,
+    amountNanoUsd: 100,
+    leaseMs: 900_000,
+    detail,
+    chain: chainPartition(1),
+  };
   return ledger.run(() => reserveRequest(reservation));
 }
 
 function settle(ledger: NodeLedger, id: string, detail = "{}"): Promise<{ status: string }> {
-  return ledger.run(() => send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail, snapshot: "00" }), {
-    untilDurable: true,
-  });
+  return ledger.run(
+    () => send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail, snapshot: "00" }),
+    {
+      untilDurable: true,
+    },
+  );
 }
 
 const spent = async (ledger: NodeLedger): Promise<[number, number]> => {
@@ -410,9 +428,18 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
   await reserve(ledger, "req_1500");
   const later = NOON + 20 * 3_600_000;
   clock.time = later;
-  const young = { id: "req_2000", at: later, owner, payer: keyPayer, amountNanoUsd: 1, leaseMs: 1, detail: "", chain: chainPartition(1) };
+  const young = {
+    id: "req_2000",
+    at: later,
+    owner,
+    payer: keyPayer,
+    amountNanoUsd: 1,
+    leaseMs: 1,
+    detail: "",
+    chain: chainPartition(1),
+  };
   await ledger.run(() => reserveRequest(young));
-  await ledger.run(() => send(owner, { type: "release", id: "req_2000", at: later, lossNanoUsd: 0, detail: "" }));
+  await ledger.run(() => send(owner, { type: "release", id: "req_2000", at: later, lossNanoUsd: 0, detail: "{}" }));
   const gateway = makeQuietGateway(ledger, clock);
   const stopped = new AbortController();
 

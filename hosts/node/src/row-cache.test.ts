@@ -261,7 +261,8 @@ test("holds come oldest lease first, ended ones not at all", () => {
 
 test("the newest rows come first, those on their way to the disk among them, those that are gone not", () => {
   const { cache, commit } = open();
-  const put = (n: number, row: Tables["nonce"] | null) => cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
+  const put = (n: number, row: Tables["nonce"] | null) =>
+    cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
   for (let n = 0; n < 6; n++) put(n, { id: `n${n}`, expiresAt: n, digest: null });
   commit();
   put(6, { id: "n6", expiresAt: 6, digest: null });
@@ -300,7 +301,9 @@ test("a walk through what is overdue finds each row once, page by page, and stop
   const { cache, commit } = open();
   for (let n = 0; n < 10; n++) {
     const id = `req_${n}`;
-    cache.write(`account:${n % 3}`, [{ table: "receipt", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) }]);
+    cache.write(`account:${n % 3}`, [
+      { table: "receipt", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) },
+    ]);
     cache.write(`account:${n % 3}`, [
       { table: "nonce", id: `n${n}`, row: { id: `n${n}`, expiresAt: 100 - n * 10, digest: null } },
     ]);

@@ -101,8 +101,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
     if (last !== undefined && id > last) return undefined;
     const stored = statements[table].select.get(cells.name, id);
     if (stored === undefined) {
-      // The only row of its table, such as `cursor`, is asked for again and again.
-      if (id === table) keepGone(cells.add(table, id, null));
+      // The only row of its table, such as `cursor`, and a counter are asked for again and again.
+      if (id === table || table === "counter") keepGone(cells.add(table, id, null));
       return undefined;
     }
     const row = tableSql[table].toRow(stored);
