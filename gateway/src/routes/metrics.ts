@@ -70,11 +70,6 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
     gauge("chain_block", "The last block in the books.", block),
     gauge("chain_lag_blocks", "Final blocks that are not in the books.", lagBlocks),
     gauge(
-      "settler_halted",
-      "1 once the settler has stopped: nothing is posted.",
-      settler === undefined ? null : settler.state === "halted",
-    ),
-    gauge(
       "settler_balance_wei",
       "What the settler has to pay for gas.",
       balanceWei === null ? null : Number(balanceWei),

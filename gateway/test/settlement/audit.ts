@@ -102,7 +102,11 @@ export async function checkSums(host: HostUnderTest): Promise<number> {
     assert.equal(heldNanoUsd, 0, `${address} still holds something`);
     charged += settledNanoUsd;
     const uses = await host.rows("use", accountPartition(address));
-    assert.equal(sum(uses.map(({ costNanoUsd }) => costNanoUsd)), settledNanoUsd, `${address}: uses and balance differ`);
+    assert.equal(
+      sum(uses.map(({ costNanoUsd }) => costNanoUsd)),
+      settledNanoUsd,
+      `${address}: uses and balance differ`,
+    );
     for (const row of await host.rows("allowance", accountPartition(address))) {
       const [day = "", limit] = row.id.split(" ");
       if (limit !== ceilingPartition) continue;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { utcDay, windowStart } from "@inference/protocol/window";
-import type { TestAccount } from "../fund.ts";
+import { debitAll, type TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { settledOf } from "../settlement/audit.ts";
 
@@ -184,6 +184,11 @@ export function testActivity(start: StartHost): void {
       );
       await host.goTo(host.now() + DAY_MS + 2 * MINUTE_MS);
       await host.forget([accountPartition(account.address)]);
+      const kept = await read(account, `/api/v1/activity?from=${day}&to=${day}`);
+      assert.equal(kept.data.length, 3, "not before they are debited");
+      await debitAll(host, account.address);
+      await host.goTo(host.now() + DAY_MS);
+      await host.forget([accountPartition(account.address)]);
       assert.deepEqual(await read(account, `/api/v1/activity?from=${day}&to=${day}`), { data: [], next_cursor: null });
       assert.deepEqual(await read(account, path), totals);
       const { settledNanoUsd } = await host.balance(account.address);
@@ -203,11 +208,11 @@ export function testActivity(start: StartHost): void {
       const revoked = await host.call(`/api/v1/keys/${data.id}`, { key: text, method: "DELETE" });
       assert.equal(revoked.status, 200);
       const rows = async () => (await Promise.all(kept.map((table) => host.rows(table, partition)))).flat();
-      const kept = ["key", "secret", "budget", "counter"] as const;
+      const kept = ["key", "secret", "counter"] as const;
       const ofKey = async () => (await rows()).filter((row) => JSON.stringify(row).includes(data.id));
       await host.goTo(host.now() + 2 * DAY_MS - MINUTE_MS);
       await host.forget([partition]);
-      assert.equal((await ofKey()).length, 4);
+      assert.equal((await ofKey()).length, 3);
       await host.goTo(host.now() + DAY_MS + 2 * MINUTE_MS);
       await host.forget([partition]);
       assert.deepEqual(await ofKey(), []);

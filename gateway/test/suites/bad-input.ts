@@ -193,7 +193,8 @@ export function testBadInput(start: StartHost): void {
       const routes = {
         "/api/v1/keys/message": "limit",
         "/api/v1/activity": "limit",
-        "/api/v1/batches": "limit",
+        "/api/v1/statements": "limit",
+        "/api/v1/statements/uses": "limit",
         "/api/v1/reconciliations": "limit",
         "/api/v1/generation": "id",
         "/api/v1/models": "client_version",

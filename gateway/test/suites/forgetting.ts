@@ -66,8 +66,8 @@ export function testForgetting(start: StartHost): void {
       await pass(DAY_MS + 2 * MINUTE_MS);
       await host.forget([partition]);
       assert.deepEqual(await answer("/api/v1/key", key), [401, "invalid_api_key"]);
-      // The key, its secret and its budget, and both keys' nonces.
-      assert.equal((await rowsOf(partition)).length, before - 5);
+      // The key and its secret, and both keys' nonces.
+      assert.equal((await rowsOf(partition)).length, before - 4);
     });
 
     test("of an identity that only asked what it has nothing is left", async () => {

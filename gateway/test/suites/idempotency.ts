@@ -60,7 +60,13 @@ export function testIdempotency(start: StartHost): void {
         assert.equal(again.text, first.text);
         assert.equal(again.status, 200);
         assert.equal(again.headers.get("idempotent-replayed"), "true");
-        for (const name of ["x-request-id", "x-receipt", "content-type", "x-ignored-parameters", "access-control-allow-origin"]) {
+        for (const name of [
+          "x-request-id",
+          "x-receipt",
+          "content-type",
+          "x-ignored-parameters",
+          "access-control-allow-origin",
+        ]) {
           assert.equal(again.headers.get(name), first.headers.get(name), name);
         }
         assert.deepEqual(await paid(account), books);

@@ -38,6 +38,7 @@ const allowedHeaders = new Set([
   "transfer-encoding",
   "x-accel-buffering",
   "x-ignored-parameters",
+  "x-receipt",
   "x-request-id",
   "x-should-retry",
 ]);

@@ -31,9 +31,26 @@ test("memory grows with the accounts, not with the requests", async () => {
     inGroups(owners, async (partition, n) => {
       const id = `${name}-${n}`;
       const payer = { kind: "key", digest: `digest-${n}` } as const;
-      const reservation = { id, at: NOON, owner: partition, payer, amountNanoUsd: 5, leaseMs: 900_000, detail: "{}", chain: chainPartition(1) };
+      const reservation = {
+        id,
+        at: NOON,
+        owner: partition,
+        payer,
+        amountNanoUsd: 5,
+        leaseMs: 900_000,
+        detail: "{}",
+        chain: chainPartition(1),
+      };
       assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
-      const ended = { type: "settle", id, at: NOON, chargeNanoUsd: 3, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
+      const ended = {
+        type: "settle",
+        id,
+        at: NOON,
+        chargeNanoUsd: 3,
+        lossNanoUsd: 0,
+        detail: "{}",
+        snapshot: "00",
+      } as const;
       await ledger.run(() => send(partition, ended), { untilDurable: true });
     });
   await round("first");

@@ -80,7 +80,11 @@ function openWorld(clock: { now(): number }): WorldHost {
         database.prepare(tableSql[table][order]).all(partition, id, limit),
       liveKeys: (partition) => database.prepare(LIVE_KEYS).all(partition),
       holds(partition) {
-        const holds = new Map(databaseRows(database, partition).holds().map((hold) => [hold.id, hold]));
+        const holds = new Map(
+          databaseRows(database, partition)
+            .holds()
+            .map((hold) => [hold.id, hold]),
+        );
         for (const { id, row } of changed(partition, "receipt")) {
           const receipt = row as ReceiptRow | null;
           if (receipt !== null && isHold(receipt)) holds.set(id, receipt);
