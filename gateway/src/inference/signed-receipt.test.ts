@@ -14,7 +14,12 @@ const pricesFile = JSON.stringify({
 const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
 const message = { role: "assistant", content: "hello" };
 const whole = { id: "1", model: "chat", choices: [{ index: 0, message, finish_reason: "stop" }], usage };
-const chunk = { id: "1", model: "chat", choices: [{ index: 0, delta: { content: "hello" }, finish_reason: "stop" }], usage };
+const chunk = {
+  id: "1",
+  model: "chat",
+  choices: [{ index: 0, delta: { content: "hello" }, finish_reason: "stop" }],
+  usage,
+};
 
 async function ask(stream: boolean) {
   const fixture = openFixture({ upstream: { ...openFixture().gateway.config.upstream, pricesFile } });

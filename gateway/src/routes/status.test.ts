@@ -73,8 +73,7 @@ test("the chain is asked once in ten seconds, for however many, also while it do
 
 test("what the chain has debited is told as it was read, with what waits for it by the settler's last poll", async () => {
   const { fixture } = open([]);
-  const settlement = async () =>
-    statusAnswer.parse((await fixture.call("GET", "/api/v1/status")).body).data.settlement;
+  const settlement = async () => statusAnswer.parse((await fixture.call("GET", "/api/v1/status")).body).data.settlement;
   assert.equal(await settlement(), null);
   const chain = chainPartition(PRIMARY);
   const account = `0x${"1".repeat(40)}`;
