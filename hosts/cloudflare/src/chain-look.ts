@@ -21,7 +21,11 @@ export type ChainLook = {
 };
 
 /** The calls of the chain's object. */
-export type ChainCalls = { look(): Promise<ChainLook> };
+export type ChainCalls = {
+  look(): Promise<ChainLook>;
+  /** Empties the chain's partition and begins to read the chain again. Throws if the chain cannot be read now. */
+  reread(): Promise<void>;
+};
 
 /** The last known state of the chain's object. Used for display. Asking for it also keeps the object running. */
 export type FollowedChain = Pick<SettlementWatcher, "status" | "pendingActivations"> & {

@@ -87,9 +87,12 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     await this.#dollars?.poll();
   }
 
-  /** The chain's partition was emptied, or restored: reads the chain again from its first block. */
-  reread(): void {
+  async reread(): Promise<void> {
     this.#watcher.reread();
+    // A poll that is under way may have begun before.
+    await this.#watcher.poll();
+    const result = await this.#watcher.poll();
+    if ("reason" in result) throw new Error(result.reason);
   }
 
   async #followPrimary(until: number): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { OBJECT_VERSION } from "./own-schema.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
@@ -48,7 +48,33 @@ test("the first request starts the watcher, whose alarms credit what is final, o
   }, 10_000);
   assert.equal(await balance(), before);
   await chain.finalize();
-  await eventually(async () => assert.equal(await balance(), before + 3_000_000_000), 10_000);
+  // All that the account ever activated, by the contract.
+  await eventually(async () => assert.equal(await balance(), 3_000_000_000), 10_000);
+});
+
+test("at the operator's call the chain is read again, and an account that hears it has what it had", async () => {
+  const before = await balance();
+  const cursor = () => edge.read(chainPartition(31_337), { type: "cursor" });
+  const { replay = 0 } = (await cursor()) ?? {};
+  await edge.object("operator", "reread");
+  assert.ok(((await cursor())?.replay ?? 0) > replay);
+  await eventually(async () => {
+    await chain.finalize();
+    const read = await cursor();
+    assert.ok(read !== null && read.block >= read.readyFrom);
+  }, 10_000);
+  assert.equal(await balance(), before);
+});
+
+test("an account whose object was restored spends nothing before it has heard the chain's totals", async () => {
+  const { key } = await edge.addKey(address);
+  const ask = () => edge.chat(key, { messages: [{ role: "user", content: "hello" }] });
+  assert.equal((await ask()).status, 200);
+  await edge.object(account, "restored");
+  await edge.set({ out: "chain:" });
+  assert.equal((await ask()).status, 503);
+  await edge.set({ out: "" });
+  assert.equal((await ask()).status, 200);
 });
 
 test("a watcher whose process died goes on from its cursor with its alarm, asked by nobody", async () => {

@@ -29,6 +29,7 @@ import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.ts";
 import { log } from "./log.ts";
+import type { RestoreCalls } from "./operator.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { receiptMsOf } from "./settings.ts";
@@ -45,7 +46,7 @@ import { timers } from "./timers.ts";
  * alarm at least once and gives up one that fails too often. So the alarm never fails, always sets the next one, and is
  * set by any call that finds it missing.
  */
-export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls {
+export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls, RestoreCalls {
   /** A field of the instance, because methods of the class can be called remotely. */
   protected readonly ownRows: OwnRows;
   readonly #commits: GroupCommit;
@@ -95,10 +96,18 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
   }
 
-  /**
-   * Called by the operator after the object was restored to an earlier state: an account then changes no money before
-   * it has heard the chain's totals.
-   */
+  /** Has the object begin with what it had at that time, once it has ended. */
+  async beginAt(toMs: number): Promise<void> {
+    const { storage } = this.ctx;
+    await storage.onNextSessionRestoreBookmark(await storage.getBookmarkForTime(toMs));
+  }
+
+  /** Never answers. */
+  async end(): Promise<void> {
+    this.ctx.abort("ended by the operator");
+  }
+
+  /** An account of a restored object changes no money before it has heard the chain's totals. */
   async restored(): Promise<void> {
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
@@ -166,6 +175,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     } finally {
       this.#isAtWork = false;
       await this.#ringNext();
+      // Then it is idle, and its log is shortened.
+      if (Date.now() - this.#writtenAt < IDLE_MS) await this.#ring(this.#writtenAt + IDLE_MS);
     }
   }
 
@@ -341,7 +352,6 @@ const FIRST_EPOCH = 1;
 const MAX_USES = 100_000;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
-/** Less than the lease of a hold, at whose end the alarm of an object that is used rings. */
 const IDLE_MS = 10 * 60_000;
 /** Keeping rows for another day costs less than an alarm every hour. */
 const FORGET_EVERY_MS = 24 * 3_600_000;

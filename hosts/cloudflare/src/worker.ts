@@ -14,6 +14,7 @@ import { log } from "./log.ts";
 import { timers } from "./timers.ts";
 
 export { ChainObject } from "./chain-object.ts";
+export { Operator } from "./operator.ts";
 export { PartitionObject } from "./partition-object.ts";
 
 type Running = { gateway: Gateway; app: App; chain: FollowedChain; refreshPrices(): Promise<void> | undefined };

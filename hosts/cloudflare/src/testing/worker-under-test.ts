@@ -9,6 +9,7 @@ import type { ChainLook } from "../chain-look.ts";
 import { ChainObject as RealChainObject } from "../chain-object.ts";
 import type { Outcome } from "../deliveries.ts";
 import { makeEdgeLedger } from "../ledger.ts";
+import { Operator } from "../operator.ts";
 import { openOwnRows } from "../own-rows.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
 import type { LogBounds } from "../row-log.ts";
@@ -184,9 +185,9 @@ export default {
     if (command !== undefined) return Response.json(await ledger.run(() => sendHeard(TEST_CHAIN, partition, command)));
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
     const [method, ...args] = call ?? ["none"];
-    const object = bindings.PARTITION.getByName(partition) as unknown as {
-      [method: string]: (...args: unknown[]) => Promise<unknown>;
-    };
+    const called: unknown =
+      partition === "operator" ? new Operator(event, bindings) : bindings.PARTITION.getByName(partition);
+    const object = called as { [method: string]: (...args: unknown[]) => Promise<unknown> };
     return Response.json((await object[method]?.(...args)) ?? null);
   },
 };
