@@ -10,7 +10,7 @@ import { hold } from "./testing/hold.ts";
 const settled: Outcome = { status: "settled" };
 
 /** An outbox, and every call that was made for it; each call is answered when the test says so. */
-function makeOutbox(everyMs?: number) {
+function makeOutbox() {
   const rows = new Map<string, OutboxRow>();
   const calls: { target: string; ids: string[]; answer(outcomes: Outcome[]): void; fail(): void }[] = [];
   let reads = 0;
@@ -30,7 +30,6 @@ function makeOutbox(everyMs?: number) {
     acknowledge: (made) => {
       for (const id of made) rows.delete(id);
     },
-    ...(everyMs === undefined ? {} : { gather: { everyMs, isMuch: () => rows.size >= 4 } }),
   });
   return {
     rows,
@@ -67,29 +66,6 @@ test("what is written while deliveries are under way goes with the next ones, in
   for (const { answer, ids } of calls.slice(1)) answer(ids.map(() => settled));
   await Promise.all([first, ...others]);
   assert.equal(rows.size, 0);
-});
-
-test("rounds with a time between them: what comes alone goes at once, the rest together, and before it is much", async () => {
-  const { calls, write } = makeOutbox(50);
-  const began = Date.now();
-  const passes = [write("a", "account:b")];
-  await turn();
-  calls[0]?.answer([settled]);
-  await turn();
-  passes.push(write("b", "account:b"), write("c", "account:b"));
-  await eventually(() => calls.length === 2);
-  assert.ok(Date.now() - began >= 49, "it waited");
-  assert.deepEqual(
-    calls.map(({ ids }) => ids),
-    [["a"], ["b", "c"]],
-  );
-  calls[1]?.answer([settled, settled]);
-  await turn();
-  passes.push(...["d", "e", "f", "g"].map((id) => write(id, "account:b")));
-  await turn();
-  assert.equal(calls.length, 3);
-  calls[2]?.answer([settled, settled, settled, settled]);
-  await Promise.all(passes);
 });
 
 test("one that failed stays, is tried once in a pass, and keeps no other back", async () => {

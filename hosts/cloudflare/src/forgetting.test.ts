@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Commands } from "@inference/ledger/commands";
-import { accountPartition, ceilingPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import {
+  accountPartition,
+  ceilingPartition,
+  chainPartition,
+  identityPartition,
+  type Partition,
+} from "@inference/ledger/partition";
 import { createKey, hear } from "@inference/ledger/testing/example";
 import {
   type ClockedHost,
@@ -21,6 +27,7 @@ const account = accountPartition("0x00000000000000000000000000000000000000f0");
 /** Whom nobody has credited. */
 const stranger = accountPartition("0x00000000000000000000000000000000000000f1");
 const wallet = identityPartition("0x00000000000000000000000000000000000000f1");
+const chain = chainPartition(31_337);
 const partitions = [account, ceilingPartition, stranger, wallet];
 
 let objects: ClockedObjects;
@@ -66,12 +73,17 @@ async function rowsOf(host: ClockedHost, partition: Partition): Promise<StoredRo
   return rows;
 }
 
-test("an account that was used once wakes for its lease, its key's nonce and its receipts, and then never again", async () => {
+test("an account that was used once wakes to tidy up, for its key's nonce, its statement and its receipts, and then never again", async () => {
   const { host, clock } = await open();
   await pay(host, "req_1", START);
-  const rung = await ringAll(host, clock);
-  // Its deliveries are made by its first alarm here, and by nobody's otherwise.
-  assert.deepEqual(rung.get(account), [0, 48 + 24, (400 + 1) * 24]);
+  const dust = START + 30 * 24 * HOUR_MS;
+  const rung = await ringAll(host, clock, dust + 90_000);
+  // Its deliveries are made by its first alarm here, and by nobody's otherwise. Idle, it tidies up.
+  assert.deepEqual(rung.get(account), [0, 0, 48 + 24, 30 * 24, 30 * 24]);
+  const [told = assert.fail("its statement was not told")] = (await rowsOf(host, chain)).told;
+  const { afterNanoUsd: debitedNanoUsd, root: lastRoot } = told;
+  await host.apply(account, hear(100_000, { at: clock.time, epoch: null, debitedNanoUsd, lastRoot }));
+  assert.deepEqual((await ringAll(host, clock)).get(account)?.at(-1), (400 + 1) * 24);
   const { receipt, use, nonce, total } = await rowsOf(host, account);
   assert.deepEqual([receipt.length, use.length, nonce.length, total.length], [0, 0, 0, 1]);
 });

@@ -69,8 +69,8 @@ test("an alarm that was lost is set again by the next question to its object", a
 });
 
 test("a delivery that fails more often than the runtime tries an alarm is made at last, once", async () => {
-  await edge.object(ceilingPartition, "refuse", 8 * 2);
   await leaveHold("req_e", { leaseMs: 60_000 });
+  await edge.object(ceilingPartition, "refuse", 8 * 2);
   const end = {
     type: "settle",
     id: "req_e",

@@ -5,6 +5,7 @@ import { accountPartition, ceilingPartition, chainPartition } from "@inference/l
 import { columnsOf, tableNames } from "@inference/ledger/schema";
 import { hear } from "@inference/ledger/testing/example";
 import { MAX_NANO_USD } from "@inference/protocol/money";
+import { windowStart } from "@inference/protocol/window";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { Attempt } from "./testing/numbers-worker.ts";
 
@@ -34,11 +35,12 @@ test("every column of a number takes whole ones up to 2^53 exactly, and nothing 
 });
 
 /** Each refuses its every number that is none. */
+const day = windowStart("day", Date.now());
 const sums = { usedNanoUsd: 1, leastNanoUsd: 1, neededNanoUsd: 1, wantedNanoUsd: 1 };
 const commands: [partition: string, command: Command, properties: string[]][] = [
   [ceilingPartition, { type: "setCeiling", limitNanoUsd: 1 }, ["limitNanoUsd"]],
   [account, hear(1), ["activatedNanoUsd", "debitedNanoUsd"]],
-  [ceilingPartition, { type: "allow", account, day: 0, askedAt: 1, ...sums, offer: null }, ["usedNanoUsd"]],
+  [ceilingPartition, { type: "allow", account, day, askedAt: 1, ...sums, offer: null }, ["usedNanoUsd"]],
   [account, { type: "setCapacity", at: 1, limitNanoUsd: 1 }, ["limitNanoUsd"]],
   [account, { type: "consumeNonce", at: 1, nonce: "trap", expiresAt: 1, digest: "session" }, ["expiresAt"]],
   [chainPartition(1), { type: "advance", at: 1, block: 1, blockHash: "0x", activations: [], chunks: [] }, ["block"]],

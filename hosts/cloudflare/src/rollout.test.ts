@@ -52,7 +52,15 @@ async function leaveHolds(): Promise<Open[]> {
 }
 
 async function settle({ id, account }: Open): Promise<void> {
-  const end = { type: "settle", id, at: Date.now(), chargeNanoUsd: CHARGE, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
+  const end = {
+    type: "settle",
+    id,
+    at: Date.now(),
+    chargeNanoUsd: CHARGE,
+    lossNanoUsd: 0,
+    detail: "{}",
+    snapshot: "00",
+  } as const;
   for (let times = 0; times < 2; times += 1) assert.equal((await edge.put(account, end)).status, "settled");
 }
 

@@ -4,6 +4,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS } from "@inference/protocol/window";
 import { type Edge, startEdge } from "./testing/edge.ts";
+import { hold } from "./testing/hold.ts";
 
 /**
  * An object with a timer that is pending does not hibernate, and is billed for that time. So none is left once the work
@@ -35,13 +36,16 @@ test("no timer is left once an alarm has forgotten what is over", async () => {
 
 test("no timer is left once a request has been answered, whole or in a stream, or could not be reserved", async () => {
   const { key } = await edge.account(1_000_000_000, { address: "0x00000000000000000000000000000000000000f8" });
+  /** Without an allowance of the ceiling. */
+  const newcomer = await edge.account(1_000_000_000, { address: "0x00000000000000000000000000000000000000f6" });
   for (const stream of [false, true]) {
     const response = await edge.chat(key, { stream, messages: [{ role: "user", content: "[[tokens=5]]" }] });
     assert.equal(response.status, 200, await response.text());
     await assertNoneLeft();
   }
   await edge.object(ceilingPartition, "outOfService", true);
-  const response = await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=5]]" }] });
+  const response = await edge.chat(newcomer.key, { messages: [{ role: "user", content: "[[tokens=5]]" }] });
+  await edge.object(ceilingPartition, "outOfService", false);
   assert.equal(response.status, 503, await response.text());
   await assertNoneLeft();
 });
@@ -60,12 +64,12 @@ test("no timer is left once a lapsed hold was settled by the provider's record",
   const status = await fetch(`${edge.url}/api/v1/status`);
   const { snapshot } = ((await status.json()) as { data: { prices: { snapshot: string } } }).data.prices;
   const account = accountPartition(address);
-  const hold = { id: "req_lapsed", at: Date.now(), amountNanoUsd: 1_000_000, leaseMs: 500, followers: [] };
+  const id = "req_lapsed";
   const detail = JSON.stringify({ route: "chat", model: "sim-small", snapshot, stream: true });
-  await edge.put(account, { type: "reserve", ...hold, payer: { kind: "key", digest }, detail });
-  await edge.put(account, { type: "checkpoint", id: hold.id, deliveredNanoUsd: 1, upstreamId });
+  await hold(edge.put, account, { id, digest, amountNanoUsd: 1_000_000, leaseMs: 500, detail });
+  await edge.put(account, { type: "checkpoint", id, deliveredNanoUsd: 1, upstreamId });
   await eventually(async () => {
-    const receipt = await edge.read(account, { type: "receipt", id: hold.id });
+    const receipt = await edge.read(account, { type: "receipt", id });
     assert.equal(receipt?.chargeNanoUsd, 66_000);
   }, 15_000);
   await assertNoneLeft();

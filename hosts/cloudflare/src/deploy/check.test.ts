@@ -75,7 +75,10 @@ test("a deployment says whether the deployed release reads its rows, so that it 
   const said = (row_version?: number) => rollbackOf(async () => ({ status: "ok", row_version }));
   assert.match(await said(OBJECT_VERSION), /^This deployment can be rolled back/);
   assert.match(await said(OBJECT_VERSION + 1), /^This deployment can be rolled back/);
-  assert.match(await said(OBJECT_VERSION - 1), /^This deployment CANNOT be rolled back: it writes rows of version 106/);
+  assert.match(
+    await said(OBJECT_VERSION - 1),
+    new RegExp(`^This deployment CANNOT be rolled back: it writes rows of version ${OBJECT_VERSION},`),
+  );
   assert.match(await said(), /^It is not known/);
   assert.match(await rollbackOf(() => Promise.reject(new Error("no such host"))), /^It is not known/);
 });

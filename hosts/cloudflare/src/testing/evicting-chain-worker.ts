@@ -40,11 +40,10 @@ function evicting(namespace: Bindings["PARTITION"], evict: () => void): Bindings
 }
 
 export default {
-  /** `/__evict`: what is to happen next; answers how often what was to happen has not. */
+  /** `/__evict`: what is to happen next, or how often it has not happened yet. */
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     if (!request.url.endsWith("/__evict")) return worker.fetch(request, bindings, event);
-    const left = due?.times ?? 0;
-    due = (await request.json()) as ChainEviction;
-    return Response.json(left);
+    if (request.method === "POST") due = (await request.json()) as ChainEviction;
+    return Response.json(due?.times ?? 0);
   },
 };

@@ -17,11 +17,13 @@ export type HoldTerms = {
 export async function hold(put: Put, account: Partition, { digest, ...terms }: HoldTerms): Promise<string> {
   const payer = { kind: "key", digest } as const;
   const reserve = { type: "reserve", at: Date.now(), leaseMs: 900_000, detail: "{}", ...terms, payer } as const;
-  const reply = await put(account, reserve);
-  if (reply.status !== "asks") return reply.status;
-  const answers = [];
-  for (const { limit, command } of reply.asks) {
-    answers.push({ limit, day: command.day, ...(await put(limit, command)) });
+  let reply = await put(account, reserve);
+  while (reply.status === "asks") {
+    const answers = [];
+    for (const { limit, command } of reply.asks) {
+      answers.push({ limit, day: command.day, ...(await put(limit, command)) });
+    }
+    reply = await put(account, { ...reserve, answers });
   }
-  return (await put(account, { ...reserve, answers })).status;
+  return reply.status;
 }
