@@ -267,26 +267,30 @@ test("a message without cover is told of after an hour, and delivered when it ha
 });
 
 test("a call that fails alerts, and the other calls of the same kind are made", async () => {
-  const { primary, secondary1 } = chains.sites;
+  const { primary, secondary1, secondary2 } = chains.sites;
   await using node = await startNodeProxy(primary.chain.rpcUrl);
-  const { eid } = secondary1;
   const before = await creditOf(primary);
   const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
-  const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
-  const amounts = [line + 2n, line + 3n] as const;
-  for (const amount of amounts) await activateFromAfar(primary, { eid, amount });
-  await fundLine(primary, eid, amounts[0] + amounts[1] - line);
+  const amounts: bigint[] = [];
+  // Activations from one chain are delivered in order, so those of two chains are independent.
+  for (const [{ eid }, missing] of [[secondary1, 2n] as const, [secondary2, 3n] as const]) {
+    const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
+    await activateFromAfar(primary, { eid, amount: line + missing });
+    await fundLine(primary, eid, missing);
+    amounts.push(line + missing);
+  }
+  const [failing, other] = amounts as [bigint, bigint];
   // The node fails to estimate the first message's delivery, whose amount is a word of the call's data.
-  const first = amounts[0].toString(16).padStart(64, "0");
+  const first = failing.toString(16).padStart(64, "0");
   node.lie = ({ method, params }, answer) =>
     /^eth_(estimateGas|fillTransaction)$/.test(method) && JSON.stringify(params).includes(first)
       ? { error: { code: -32_000, message: "out of order" } }
       : answer;
   start(throughNode(node.url));
-  await eventually(async () => (await creditOf(primary)) === before + amounts[1] * 1_000n);
+  await eventually(async () => (await creditOf(primary)) === before + other * 1_000n);
   deepEqual([told("failed")[0]?.task, told("failed")[0]?.chain], ["deliver", "primary"]);
   node.lie = undefined;
-  await eventually(async () => (await creditOf(primary)) === before + (amounts[0] + amounts[1]) * 1_000n);
+  await eventually(async () => (await creditOf(primary)) === before + (failing + other) * 1_000n);
 });
 
 test("what many agents are owed, and what their treasuries hold, is read in few requests", async () => {
