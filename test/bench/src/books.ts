@@ -1,12 +1,18 @@
 import { randomBytes, randomFillSync } from "node:crypto";
 import { type Credentials, makeCredentials } from "@inference/gateway/auth/credentials";
+import { CHAIN_ID } from "@inference/gateway/test/fund";
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
 import type { Payer } from "@inference/ledger/commands";
-import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
+import {
+  accountPartition,
+  ceilingPartition,
+  chainPartition,
+  type Partition,
+  partitionAddress,
+} from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
-import { hear } from "@inference/ledger/testing/example";
 import type { Address } from "@inference/protocol/credential";
 import { makeRequestId } from "@inference/protocol/id";
 import type { Synchronous } from "./ledger-target.ts";
@@ -32,13 +38,14 @@ export interface BooksOptions {
 }
 
 const creditNanoUsd = 1_000_000_000_000;
-const ceilingNanoUsd = 9_000_000_000_000_000;
+/** Also what the chain of every gateway here says. */
+export const ceilingNanoUsd = 9_000_000_000_000_000;
 const holdNanoUsd = 200_000;
 const chargeNanoUsd = 123_456;
 const leaseMs = 15 * 60_000;
 
 /** What a hold and a receipt carry is this long in a running gateway, give or take. */
-const chain = chainPartition(1);
+const chain = chainPartition(CHAIN_ID);
 const snapshot = "0123456789abcdef";
 const detail = JSON.stringify({
   route: "chat",
@@ -139,8 +146,11 @@ function* settle({ id, partition }: Request): Saga<void> {
   if (status !== "settled") throw new Error(`a settle ended as ${status}`);
 }
 
+/** And the chain's partition answers accounts, as after a first reading. */
 export function* openCeiling(): Saga<void> {
   yield* send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
+  yield* send(chain, { type: "reread", at: 1, readyFrom: 0 });
+  yield* send(chain, { type: "waitFor", readyFrom: 0 });
 }
 
 interface NewAccount {
@@ -152,14 +162,19 @@ interface NewAccount {
   readonly label: string;
 }
 
-export function issueKey(credentials: Credentials, account: number): NewAccount {
-  const address = addressOf(account);
+export function issueKey(credentials: Credentials, account: number, address = addressOf(account)): NewAccount {
   return { partition: accountPartition(address), account, ...credentials.issue("ik", address) };
 }
 
-export function* openAccount({ partition, account, digest, label }: NewAccount): Saga<void> {
+export function* openAccount(account: NewAccount): Saga<void> {
+  const totals = { amountToken: "0", totalActivated: "0", accountActivatedNanoUsd: creditNanoUsd };
+  const activation = { id: 1, account: partitionAddress(account.partition), ...totals, block: 0, transaction: "0x" };
+  yield* send(chain, { type: "creditEarly", at: 1, activations: [activation] });
+  yield* makeKey(account);
+}
+
+export function* makeKey({ partition, account, digest, label }: NewAccount): Saga<void> {
   const at = Date.now();
-  yield* send(partition, hear(creditNanoUsd, { at }));
   yield* send(partition, {
     type: "createKey",
     at,
@@ -176,7 +191,7 @@ export function* openAccount({ partition, account, digest, label }: NewAccount):
 }
 
 /** Many sagas a commit: filling a file is not what is measured. */
-async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
+export async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
   const groupSize = 2_000;
   for (let begin = 0; begin < count; begin += groupSize) {
     const size = Math.min(groupSize, count - begin);

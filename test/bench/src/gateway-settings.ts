@@ -1,4 +1,9 @@
-import { freePort } from "./process.ts";
+import { startEmptyChain } from "@inference/gateway/test/chaos/empty-chain";
+import { CHAIN_ID } from "@inference/gateway/test/fund";
+import { ceilingNanoUsd } from "./books.ts";
+
+/** A gateway asks it once. The books have their credit already. */
+const chain = startEmptyChain(ceilingNanoUsd);
 
 /** What every gateway that is measured is set to, on either host. */
 export async function gatewaySettings(upstreamOrigin: string, secret: Buffer): Promise<Record<string, string>> {
@@ -7,9 +12,8 @@ export async function gatewaySettings(upstreamOrigin: string, secret: Buffer): P
     UPSTREAM_BASE_URL: `${upstreamOrigin}/api/v1`,
     // As long as a real one: what the provider writes is searched for it.
     UPSTREAM_API_KEY: `bench-${"0123456789abcdef".repeat(3)}`,
-    // Nobody answers there. No request waits for a chain, and the books have their credit already.
-    PRIMARY_RPC_URL: `http://127.0.0.1:${await freePort()}`,
-    PRIMARY_CHAIN_ID: "1",
+    PRIMARY_RPC_URL: (await chain).rpcUrl,
+    PRIMARY_CHAIN_ID: String(CHAIN_ID),
     SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
     CHAIN_POLL_MS: "3600000",
     // Few accounts send the requests of many.
