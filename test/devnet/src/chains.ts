@@ -44,7 +44,7 @@ const BOOKS: readonly FileName[] = [
 
 /** The chains with their contracts: as they were left, as a deployment once left them, or new ones. */
 export async function startChains(options: StartChainsOptions): Promise<{ chains: Chains; deployment: Deployment }> {
-  const { settings, folder, environment, onProgress } = options;
+  const { settings, folder, processes, environment, onProgress } = options;
   const chainIds = LOCAL_CHAIN_NAMES.map((name) => settings.chainIds[name]);
   let deployment = keptDeployment(options);
   if (deployment !== undefined) onProgress("Continuing the local chains ...");
@@ -59,7 +59,7 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   if (isNew) onProgress("Deploying the dollars, LayerZero and the contracts ...");
   if (deployment === undefined) {
     const { gatewaySecret: secret } = loadSecrets(folder);
-    const receiptKey = await readReceiptKey({ secret, logFile: folder.file("gateway.log"), environment });
+    const receiptKey = await readReceiptKey(processes, { secret, logFile: folder.file("gateway.log"), environment });
     deployment = await deploy(chains, receiptKey);
   }
   await Promise.all(started.map((chain) => chain.keep()));

@@ -50,20 +50,20 @@ export async function startGateway(processes: Processes, options: GatewayOptions
 }
 
 /** The public key with which a gateway of this secret signs receipts, as `npm run gateway -- receipt-key` tells it. */
-export async function readReceiptKey(options: {
-  secret: string;
-  logFile: string;
-  environment: Readonly<Record<string, string | undefined>>;
-}): Promise<Hex> {
-  const child = startChild({
+export async function readReceiptKey(
+  processes: Processes,
+  options: { secret: string; logFile: string; environment: Readonly<Record<string, string | undefined>> },
+): Promise<Hex> {
+  const child = processes.start({
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
     args: ["receipt-key"],
     environment: { ...options.environment, GATEWAY_SECRET: options.secret },
     logFile: options.logFile,
+    mayEnd: true,
   });
   const key = await child.says((line) => parsedLine(line).receiptKey);
-  await child.ended;
+  await processes.end(child);
   return key;
 }
 
