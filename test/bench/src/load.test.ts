@@ -33,9 +33,9 @@ test("whole answers and streams are counted through the bare proxy, and no error
   try {
     const url = `${await firstLine(proxy)}/api/v1/chat/completions`;
     const buffered = await runLoad({ ...plan, url });
-    assert.ok(buffered.answers > 10 && buffered.allAnswers > buffered.answers);
+    assert.ok(buffered.allAnswers >= plan.connections && buffered.allAnswers >= buffered.answers);
     const streamed = await runLoad({ ...plan, url, body: requestBody("flood"), events: streamEvents, connections: 20 });
-    assert.ok(streamed.answers > 0);
+    assert.ok(streamed.allAnswers > 0);
     assert.equal(streamed.allEvents, streamed.allAnswers * streamEvents);
     for (const { errors, unfinished } of [buffered, streamed]) assert.deepEqual([errors, unfinished], [0, 0]);
   } finally {
