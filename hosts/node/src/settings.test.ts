@@ -48,7 +48,7 @@ async function runToEnd(
 
 const required = Object.keys(
   gatewayEnvironment({ databaseFile: "", secret, provider: { url: "", masterKey: "" } }),
-).filter((name) => !["DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name));
+).filter((name) => !["CHAIN_POLL_MS", "DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name));
 
 test("without settings it ends with one message that names all that are missing, and what each is for", async () => {
   const { code, said, stdout } = await runToEnd({});
@@ -143,6 +143,7 @@ describe("a chain that is there", () => {
 
   const beside = (more: Record<string, string> = {}): Record<string, string> => ({
     ...right(),
+    DATABASE_FILE: join(folder, "beside.sqlite"),
     PRIMARY_RPC_URL: chain.rpcUrl,
     SETTLEMENT_ADDRESS: chain.settlement,
     ...more,

@@ -111,6 +111,8 @@ export function gatewayEnvironment(options: {
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     ...(recordUrl === undefined ? {} : { UPSTREAM_RECORD_URL: recordUrl }),
     PRIMARY_RPC_URL: chain.rpcUrl,
+    // Read once, at the start. Then nothing but requests makes commits.
+    CHAIN_POLL_MS: "3600000",
     PRIMARY_CHAIN_ID: "31337",
     SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
   };
