@@ -85,7 +85,7 @@ const isForgotten = `
     OR wrong.id LIKE 'capacity:%' AND NOT EXISTS (SELECT 1 FROM session_row AS session
       WHERE session.partition = wrong.partition))`;
 
-/** Each finds what must not be. Shares are of agents' capacities are in \`carry\` and \`paid\` counters, which no row sums. */
+/** Each finds what must not be. The counters of sales, `carry` and `paid` are sums of no rows here. */
 const checks: Record<string, string> = {
   "a counter is not the sum of its rows": `
     SELECT * FROM (SELECT partition, id, SUM(settled) AS settled, SUM(held) AS held
