@@ -1,3 +1,4 @@
+import { openChain } from "@inference/gateway/test/fund";
 import type { HostUnderTest, StartHost } from "@inference/gateway/test/host";
 import { type Edge, startEdge } from "./edge.ts";
 
@@ -40,6 +41,7 @@ async function launch({ failures = false } = {}): Promise<Edge> {
     },
     { ceilingNanoUsd: 1_000_000_000_000 },
   );
+  await openChain(edge.put);
   // The start itself takes the time it takes.
   await fetch(`${edge.url}/api/v1/models`);
   return edge;

@@ -112,7 +112,8 @@ async function exchange(text: string): Promise<Exchange[]> {
     throw new Error(`no end after ${JSON.stringify(text)}`, { cause });
   });
   try {
-    const answers = parseAnswers(came);
+    // A gateway that is busy says first that it is at work.
+    const answers = parseAnswers(came).filter(({ status }) => status >= 200);
     for (const answer of answers) {
       if (isOfFront(answer, target.front)) continue;
       checkExchange(answer, target);
