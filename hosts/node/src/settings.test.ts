@@ -137,6 +137,7 @@ describe("a chain that is there", () => {
   let genesis: string;
   before(async () => {
     chain = await startPrimaryChain();
+    await chain.finalize();
     genesis = (await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false])).hash;
   });
   after(() => chain?.stop());
