@@ -13,8 +13,8 @@ import {
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
-import { openChain, type Put, type TestAccount } from "@inference/gateway/test/fund";
-import { type HostOptions, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
+import { openChain, type TestAccount } from "@inference/gateway/test/fund";
+import { type HostOptions, type HostParts, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
@@ -144,7 +144,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   );
   await gateway.prices.refresh();
   speed = hurry;
-  const put: Put = (partition, command) => ledger.run(() => send(partition, command));
+  const put: HostParts["put"] = (partition, command) => ledger.run(() => send(partition, command));
   await openChain(put);
   await put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
