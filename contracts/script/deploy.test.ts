@@ -70,7 +70,7 @@ test("a deployed minter turns real USDC into credit, in one event", async () => 
     from: alice.address,
     amount: DOLLAR / 2n,
     totalActivated: (3n * DOLLAR) / 2n,
-    creditAfter: 1_500_000_000n,
+    accountActivatedNanoUsd: 1_500_000_000n,
     srcEid: 0,
     guid: `0x${"0".repeat(64)}`,
   });
