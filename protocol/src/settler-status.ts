@@ -3,9 +3,9 @@ import type { NanoUsd } from "./money.ts";
 
 /** What the settler of a gateway is doing. */
 export type SettlerStatus = {
-  /** `idle`: nothing is due. `posting`: chunks are on their way. `halted`: it is stopped until it is restarted. */
-  state: "starting" | "idle" | "posting" | "waiting" | "halted";
-  /** Why it waits or has halted. */
+  /** `idle`: no statement is due. `posting`: chunks are on their way. */
+  state: "starting" | "idle" | "posting" | "waiting";
+  /** Why it waits. */
   reason?: string;
   address: Address;
   /** When a poll last got through. */

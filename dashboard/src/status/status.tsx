@@ -61,7 +61,7 @@ function Service({ following, settler, settlement, prices }: StatusData): ReactN
           {settler === null ? (
             "not by this gateway"
           ) : (
-            <Badge kind={settler.state === "halted" ? "bad" : "good"}>{settler.state}</Badge>
+            <Badge kind={settler.state === "waiting" ? "warn" : "good"}>{settler.state}</Badge>
           )}
           {settler?.reason == null ? null : <span className="quiet"> {settler.reason}</span>}
         </dd>

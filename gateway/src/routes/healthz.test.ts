@@ -2,11 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { send } from "@inference/ledger/saga";
 import type { ChainFollowing } from "@inference/protocol/chain-reader";
+import type { SettlerStatus } from "@inference/protocol/settler-status";
+import { zeroAddress } from "viem";
 import { openChain } from "../../test/fund.ts";
 import { openFixture } from "../../test/identity-fixture.ts";
 
-async function healthWith(following: ChainFollowing): Promise<Record<string, unknown>> {
+async function healthWith(
+  following: ChainFollowing,
+  settler?: Partial<SettlerStatus>,
+): Promise<Record<string, unknown>> {
   const fixture = openFixture();
+  const usual = { address: zeroAddress, balanceWei: 1n, nonce: 3, inFlight: 0, lastPollAt: fixture.time.now } as const;
+  const waiting = { accounts: 2, amountNanoUsd: 5, oldestAt: fixture.time.now };
+  if (settler !== undefined) {
+    fixture.gateway.environment.settler = () => ({ ...usual, state: "waiting", waiting, ...settler });
+  }
   await fixture.gateway.prices.refresh();
   await openChain((partition, command) => fixture.ledger.run(() => send(partition, command)));
   fixture.chain.following = () => following;
@@ -25,5 +35,16 @@ test("a gateway that reads old blocks, or has read them all, is well", async () 
   for (const state of ["starting", "following"] as const) {
     const { status, action } = await healthWith({ state, block: 7, lagBlocks: 3 });
     assert.deepEqual([status, action], ["ok", undefined]);
+  }
+});
+
+test("a gateway whose settler has completed no poll for ten minutes is degraded, and says why", async () => {
+  const following = { state: "following", block: 7, lagBlocks: 0 } as const;
+  const { time } = openFixture();
+  const late = await healthWith(following, { lastPollAt: time.now - 600_000, reason: "no answer" });
+  assert.equal(late.status, "degraded");
+  assert.match(String(late.action), /no answer/);
+  for (const settler of [{ lastPollAt: time.now - 599_999 }, { state: "idle", lastPollAt: null }] as const) {
+    assert.equal((await healthWith(following, settler)).status, "ok");
   }
 });

@@ -13,7 +13,7 @@ type Health = "ok" | "unavailable" | "behind";
 /**
  * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with
  * what the operator has to do, if the provider refuses the gateway's key, the chain's node has never answered, or the
- * settler has stopped.
+ * settler has not completed a poll for ten minutes.
  */
 export const getHealth = endpoint({
   method: "GET",
@@ -25,7 +25,7 @@ export const getHealth = endpoint({
   answers: [
     ok(
       "It could; `degraded` with an `action` if the provider refuses the key, the chain's node has never answered, or the " +
-        "settler has stopped.",
+        "settler has not completed a poll for ten minutes.",
       json("HealthAnswer", healthAnswer),
     ),
     { status: 503, about: "It could not.", content: json("HealthAnswer", healthAnswer) },
@@ -39,7 +39,7 @@ export const getHealth = endpoint({
     // A chain that cannot be followed delays credits. Requests are still served.
     const { state: chain, block } = gateway.environment.chain.following();
     const isUnreached = chain === "starting" && block === null;
-    const action = key.state === "refused" ? key.action : isUnreached ? CHECK_NODE : settlerAction(gateway);
+    const action = key.state === "refused" ? key.action : isUnreached ? CHECK_NODE : settlerAction(gateway, at);
     const status = !isWell ? "unavailable" : action === undefined ? "ok" : "degraded";
     const checks = { ledger, prices, provider: key.state };
     const { rowVersion } = gateway.environment;
@@ -54,10 +54,13 @@ export const getHealth = endpoint({
 const CHECK_NODE =
   "The chain's node has not answered since the start, so accounts can spend nothing. Check PRIMARY_RPC_URL.";
 
-function settlerAction({ environment }: Gateway): string | undefined {
-  const status = environment.settler?.();
-  if (status?.state !== "halted") return undefined;
-  return `The settler has stopped, so nothing is posted on chain: ${status.reason ?? "see the log"}. Restart the gateway.`;
+const SETTLER_LATE_MS = 600_000;
+
+function settlerAction({ environment }: Gateway, at: number): string | undefined {
+  const { state, lastPollAt = null, reason } = environment.settler?.() ?? {};
+  if (state !== "waiting" || lastPollAt === null || at - lastPollAt < SETTLER_LATE_MS) return undefined;
+  const since = new Date(lastPollAt).toISOString();
+  return `The settler posts nothing since ${since}: ${reason ?? "see the log"}. Check the chain's node and the log.`;
 }
 
 async function ledgerHealth({ config, environment }: Gateway, at: number): Promise<Health> {

@@ -26,20 +26,9 @@ export function openSettler(settings: NodeSettings, { ledger, client }: Parts): 
   });
 }
 
-/**
- * Posts statements until the settler halts. The result stops it, and resolves when the poll that was running is over.
- */
+/** Posts statements. The result stops it, and resolves when the poll that was running is over. */
 export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
-  return keepPolling({
-    watcher: {
-      async poll() {
-        const { state, reason = "" } = await settler.poll();
-        return state === "halted" ? { outcome: state, reason } : { outcome: "idle" };
-      },
-    },
-    timers,
-    intervalMs,
-  });
+  return keepPolling({ watcher: idleAfter(() => settler.poll()), timers, intervalMs });
 }
 
 /**
@@ -71,7 +60,7 @@ export function keepReconciling(
   return keepPolling({ watcher: idleAfter(() => reconciler.poll()), timers, intervalMs: RECONCILE_MS });
 }
 
-function idleAfter(poll: () => Promise<void>) {
+function idleAfter(poll: () => Promise<unknown>) {
   return { poll: async () => poll().then(() => ({ outcome: "idle" as const })) };
 }
 

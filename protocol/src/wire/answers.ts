@@ -342,8 +342,8 @@ export const statusAnswer = z.strictObject({
     }),
     settler: z
       .strictObject({
-        state: z.enum(["starting", "idle", "posting", "waiting", "halted"]),
-        reason: z.string().nullable().describe("Why it waits, or why it has halted."),
+        state: z.enum(["starting", "idle", "posting", "waiting"]),
+        reason: z.string().nullable().describe("Why it waits."),
         address: z.string(),
         last_poll_at: time.nullable(),
       })
