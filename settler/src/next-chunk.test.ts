@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gasOf as measuredGas } from "@inference/contracts/gas-table";
 import { encodeChunk, type ServedPart } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { gasOf, nextChunk, type Payable } from "./next-chunk.ts";
@@ -60,4 +61,20 @@ test("a chunk ends with the record that uses up the room of its day", () => {
   // Credit that covers a part of a statement takes that part of the room alone.
   const short = many(10).map(({ record }) => ({ record, payableNanoUsd: 100 }));
   assert.equal(nextChunk(short, 1_000n, limits).length, 10);
+});
+
+test("the gas that is reckoned covers what the contract used, and is at most half as much again for many accounts", () => {
+  const served = (count: number, agentOf: (index: number) => number) => many(count, (index) => [part(agentOf(index))]);
+  const chunks: readonly [entry: string, payables: Payable[]][] = [
+    ...[1, 10, 50, 100, 1_000, 1_800].map((count) => [`settle ${count} accounts`, many(count)] as [string, Payable[]]),
+    ["settle 1 account served by an agent", served(1, () => 0)],
+    ["settle 100 accounts, each served by a new agent", served(100, (index) => index)],
+    ["settle 100 accounts, all served by one agent", served(100, () => 0)],
+  ];
+  for (const [entry, payables] of chunks) {
+    const reckoned = gasOf(payables.map(({ record }) => record));
+    const used = measuredGas("InferenceSettlement", entry);
+    assert.ok(reckoned >= used, `${entry}: ${reckoned} reckoned, ${used} used`);
+    if (payables.length >= 100) assert.ok(reckoned <= used * 1.5, `${entry}: ${reckoned} reckoned, ${used} used`);
+  }
 });

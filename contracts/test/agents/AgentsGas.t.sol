@@ -45,7 +45,7 @@ contract AgentsGasTest is AgentsTest {
     }
 
     /// @dev The most expensive records: each has one part of an agent that serves for the first time, from a table of as
-    /// many agents.
+    /// many agents. Then the same accounts, served by one of these agents.
     function testGas_settleAHundredNewAgents() public {
         address[] memory sellers = new address[](100);
         staking.mint(address(this), 200e18);
@@ -71,6 +71,16 @@ contract AgentsGasTest is AgentsTest {
         vm.prank(settler);
         settlement.settle(uint32(day), data);
         vm.snapshotGasLastCall("InferenceSettlement", "settle 100 accounts, each served by a new agent");
+        Listed[] memory one = new Listed[](1);
+        one[0] = table[0];
+        for (uint256 i; i < sellers.length; ++i) {
+            (records[i].before, records[i].amount) = (12_345_678, 1_000_000);
+            records[i].parts[0] = AskedPart(0, 1_000_000);
+        }
+        data = Chunks.encode(one, records);
+        vm.prank(settler);
+        settlement.settle(uint32(day), data);
+        vm.snapshotGasLastCall("InferenceSettlement", "settle 100 accounts, all served by one agent");
         assertEq(settlement.owedProviderNanoUsd(), 0);
     }
 
