@@ -12,7 +12,8 @@ export type ChunkLimits = {
 };
 
 /**
- * Upper bounds. An agent that never served before costs 61,000; the rest is for a search in its long history in the pool.
+ * Upper bounds. An agent that never served before costs 61,000 of its bound. The rest pays for a search in the pool,
+ * which costs more after many changes.
  */
 const GAS = { chunk: 130_000, record: 7_800, agent: 90_000, part: 2_500 } as const;
 
