@@ -9,6 +9,8 @@ import type { HostUnderTest, StartHost } from "../host.ts";
 const LIMIT_NANO_USD = 1_000_000_000;
 /** Time enough to be admitted, on a busy machine too. */
 const MINUTE_MS = 60_000;
+/** Time enough for an allowance to be lowered on the same day. */
+const BEFORE_MS = 5 * MINUTE_MS;
 /** A stream of three seconds, and one that lasts until prices have been read, on a busy machine too. */
 const SLOWLY = "[[tokens=10]][[drip=300]]";
 const MORE_SLOWLY = "[[tokens=10]][[drip=800]]";
@@ -27,7 +29,7 @@ export function testTime(startHost: StartHost): void {
       const key = (await host.account(LIMIT_NANO_USD, { window: "day", limitNanoUsd: LIMIT_NANO_USD })).key;
       // That of a month's end, which ends two windows.
       const midnight = windowEnd("month", host.now()) ?? assert.fail("a month ends");
-      await host.goTo(midnight - MINUTE_MS);
+      await host.goTo(midnight - BEFORE_MS);
       const first = await chargeOf(host, key, await ask(host, key, "[[tokens=1]]"));
 
       const stream = await ask(host, key, SLOWLY);
@@ -36,7 +38,7 @@ export function testTime(startHost: StartHost): void {
       assert.ok(await isHeld(host, key), "it did not run across midnight");
       const all = first + (await chargeOf(host, key, stream));
 
-      await host.goTo(midnight - MINUTE_MS);
+      await host.goTo(midnight - BEFORE_MS);
       // Where the ceiling is told later, it has been told before anything is looked at.
       await eventually(async () => (await booksOf(host, key)).ceiling === all);
       const left = LIMIT_NANO_USD - all;

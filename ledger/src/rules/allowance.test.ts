@@ -118,6 +118,25 @@ test("in pieces: requests that come at once are held after two raises, however m
   assert.deepEqual([waiting.length, view(host)], [0, [0, 32 * 30]]);
 });
 
+test("in pieces: of requests that come at once, all that do not fit are refused by one ask", () => {
+  const host = makeExample({ ceiling: 1_000 });
+  const requests = Array.from({ length: 16 }, (_, n) => ({ ...reserve(`r${n}`, 50), ...inPieces }));
+  let waiting = requests.map((command) => ({ command, ask: askOf(host.apply(account, command)) }));
+  const ends: string[] = [];
+  for (let raises = 0; raises < 3; raises += 1) {
+    const given = waiting.map(({ command, ask }) => ({ command, answer: give(host, ask) }));
+    waiting = given.flatMap(({ command, answer }) => {
+      const reply = host.apply(account, { ...command, answers: [answer] });
+      if (reply.status === "asks") return [{ command, ask: askOf(reply) }];
+      ends.push(reply.status === "refused" ? reply.refusal.cause : reply.status);
+      return [];
+    });
+  }
+  assert.deepEqual([waiting.length, ends.filter((end) => end === "reserved").length], [0, 4]);
+  assert.equal(ends.filter((end) => end === "share_held").length, 12);
+  assert.deepEqual(view(host), [0, 200]);
+});
+
 test("a raise that is refused lowers on both sides, and the refusal is the request's", () => {
   const host = makeExample({ ceiling: 1_000 });
   admit(host, account, reserve("r1", 50, inPieces));

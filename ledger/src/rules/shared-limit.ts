@@ -24,7 +24,7 @@ export const allow: Rule<"allow"> = (place, command) => {
   if (day < yesterday) return replyOf({ id, ...noAllowance, ...factsOf(command) }, null);
   const known = draft.get("allowance", id);
   const row = known ?? { id, ...noAllowance };
-  if (askedAt <= row.askedAt) return replyOf(row, null);
+  if (askedAt < row.askedAt) return replyOf(row, null);
   const budget = partition === ceilingPartition ? ceilingPartition : salesBudget(day);
   const counter = counterOf(draft, counterId(budget, "day", day));
   const usedNanoUsd = Math.max(row.usedNanoUsd, command.usedNanoUsd);
@@ -38,7 +38,10 @@ export const allow: Rule<"allow"> = (place, command) => {
     amountNanoUsd: Math.max(0, command.neededNanoUsd - leastNanoUsd),
     offer: command.offer,
   };
-  const refusal = raise.amountNanoUsd === 0 ? undefined : refusalOf(place, raise);
+  const isAllowed = askedAt === row.askedAt && command.neededNanoUsd <= row.allowedNanoUsd;
+  const refusal = raise.amountNanoUsd === 0 || isAllowed ? undefined : refusalOf(place, raise);
+  // The ask of another request, sent again: it changes nothing, but a request that does not fit need not ask again.
+  if (askedAt === row.askedAt) return replyOf(row, refusal ?? null);
   const allowedNanoUsd = refusal === undefined ? grantOf(place, raise, leastNanoUsd, command) : leastNanoUsd;
   const next = { ...row, usedNanoUsd, allowedNanoUsd, askedAt };
 

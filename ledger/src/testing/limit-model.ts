@@ -3,6 +3,7 @@ import type { Partition } from "../messages/partition.ts";
 
 /** What a shared limit should answer, from its rules: the ceiling, and what agents sell. */
 export type LimitRow = { account: Partition; day: number; used: number; allowed: number; askedAt: number };
+type OwnRow = LimitRow & { limit: Partition };
 
 type Limits = {
   capacityOf(identity: Partition, at: number): number;
@@ -17,7 +18,7 @@ const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amo
 const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
 
 export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limits) {
-  let rows: (LimitRow & { limit: Partition })[] = [];
+  let rows: OwnRow[] = [];
   const carries = new Map<number, number>();
   let ceiling = 0;
   let hasRaised = false;
@@ -33,7 +34,7 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
   }
 
   function allow(limit: Partition, ask: Allow, clock: number): Commands["allow"]["reply"] {
-    const { account, day, askedAt, offer } = ask;
+    const { account, day, askedAt } = ask;
     hasRaised = false;
     const known = ofDay(limit, day).find((row) => row.account === account);
     // Days before yesterday count no more.
@@ -41,26 +42,44 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
       return reply({ account, day, used: ask.usedNanoUsd, allowed: ask.leastNanoUsd, askedAt }, null);
     }
     const row = known ?? { limit, account, day, used: 0, allowed: 0, askedAt: 0 };
-    if (askedAt <= row.askedAt) return reply(row, null);
+    if (askedAt < row.askedAt) return reply(row, null);
+    if (askedAt === row.askedAt) return again(row, ask, clock);
     if (known === undefined) rows.push(row);
     row.used = Math.max(row.used, ask.usedNanoUsd);
     row.allowed = Math.max(row.used, ask.leastNanoUsd);
     row.askedAt = askedAt;
-    const amount = ask.neededNanoUsd - row.allowed;
-    if (amount <= 0) return reply(row, null);
+    const refusal = refusalOf(row, ask, clock);
+    if (refusal !== undefined) return reply(row, refusal);
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null);
     const { settled, held } = spent(limit, day);
     const own = unusedOf(row);
-    const refusal =
-      limit === "ceiling"
-        ? overCeiling({ day, settled, own, others: held - own, amount })
-        : overOffer(limit, { day, amount, offer, clock, sold: { settled, held } });
-    if (refusal !== undefined) return reply(row, refusal);
     // Of a piece as much as the account's share allows.
     const share = percent(Math.max(0, limitOf(day) - settled - (held - own)), 20);
     const piece = limit === "ceiling" ? Math.min(ask.wantedNanoUsd, row.used + share) : 0;
     row.allowed = Math.max(ask.neededNanoUsd, piece);
     hasRaised = true;
     return reply(row, null);
+  }
+
+  /** An ask that came before changes nothing, and is refused if it does not fit now. */
+  function again(row: OwnRow, ask: Allow, clock: number): Commands["allow"]["reply"] {
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null);
+    const before = { ...row };
+    row.used = Math.max(row.used, ask.usedNanoUsd);
+    row.allowed = Math.max(row.used, ask.leastNanoUsd);
+    const refusal = refusalOf(row, ask, clock);
+    Object.assign(row, before);
+    return reply(row, refusal ?? null);
+  }
+
+  function refusalOf(row: OwnRow, { day, neededNanoUsd, offer }: Allow, clock: number): Refusal | undefined {
+    const { limit, allowed } = row;
+    const amount = neededNanoUsd - allowed;
+    if (amount <= 0) return undefined;
+    const { settled, held } = spent(limit, day);
+    const own = unusedOf(row);
+    if (limit === "ceiling") return overCeiling({ day, settled, own, others: held - own, amount });
+    return overOffer(limit, { day, amount, offer, clock, sold: { settled, held } });
   }
 
   function overCeiling(state: { day: number; settled: number; own: number; others: number; amount: number }) {
