@@ -273,7 +273,9 @@ testTty(() => devnet.ready.gatewayUrl, openTerminal);
 
 test("verify prints a line for each check, and ends with 0 only if all passed", async () => {
   const { infer, json, home } = openTerminal();
-  await json("login", "--devnet");
+  // An account whose requests are all of this terminal, so that its log has every one.
+  await json("login", "--devnet", "--wallet", "2");
+  await json("activate", "1");
   await json("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9");
   await eventually(async () => {
     const { settlement } = (await json("receipt")) as { settlement: { status: string } | null };
