@@ -63,22 +63,22 @@ library Chunks {
         uint256 tableEnd = 1 + 22 * number(data, 0, 1);
         records = new IInferenceSettlement.Record[]((data.length - tableEnd) / 69);
         uint256 count;
-        for (uint256 at = tableEnd; at < data.length; ++count) {
+        for (uint256 offset = tableEnd; offset < data.length; ++count) {
             IInferenceSettlement.Record memory r = records[count];
-            r.account = address(uint160(number(data, at, 20)));
-            r.beforeNanoUsd = uint64(number(data, at + 20, 8));
-            r.amountNanoUsd = uint64(number(data, at + 28, 8));
-            r.root = bytes32(number(data, at + 36, 32));
-            r.parts = new IInferenceSettlement.Part[](number(data, at + 68, 1));
-            at += 69;
+            r.account = address(uint160(number(data, offset, 20)));
+            r.beforeNanoUsd = uint64(number(data, offset + 20, 8));
+            r.amountNanoUsd = uint64(number(data, offset + 28, 8));
+            r.root = bytes32(number(data, offset + 36, 32));
+            r.parts = new IInferenceSettlement.Part[](number(data, offset + 68, 1));
+            offset += 69;
             for (uint256 j; j < r.parts.length; ++j) {
-                uint256 entry = 1 + 22 * number(data, at, 1);
+                uint256 entry = 1 + 22 * number(data, offset, 1);
                 r.parts[j] = IInferenceSettlement.Part({
                     agent: address(uint160(number(data, entry, 20))),
                     day: uint16(number(data, entry + 20, 2)),
-                    amountNanoUsd: uint64(number(data, at + 1, 8))
+                    amountNanoUsd: uint64(number(data, offset + 1, 8))
                 });
-                at += 9;
+                offset += 9;
             }
         }
         assembly ("memory-safe") {
@@ -133,9 +133,9 @@ library Chunks {
         longer[list.length] = item;
     }
 
-    function number(bytes memory data, uint256 at, uint256 size) private pure returns (uint256 value) {
+    function number(bytes memory data, uint256 offset, uint256 size) private pure returns (uint256 value) {
         for (uint256 i; i < size; ++i) {
-            value = value << 8 | uint8(data[at + i]);
+            value = value << 8 | uint8(data[offset + i]);
         }
     }
 }
