@@ -52,7 +52,7 @@ async function stream(index: number, content = "[[prompt=400]][[tokens=10]]"): P
     if (text === undefined) count.broken += 1;
     else if (text.endsWith("data: [DONE]\n\n")) count.served += 1;
     else if (text.includes('"daily_cap_reached"')) count.refused += 1;
-    else if (text.includes('"ceiling_reserved"') || text.includes('"budget_reserved"')) {
+    else if (/"(ceiling_reserved|budget_reserved|too_many_in_flight)"/.test(text)) {
       count.againLater += 1;
       lowering ??= lowerAll();
       await lowering;
