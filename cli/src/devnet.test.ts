@@ -275,6 +275,7 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   const { infer, json, home } = openTerminal();
   // An account whose requests are all of this terminal, so that its log has every one.
   await json("login", "--devnet", "--wallet", "2");
+  await json("mint", "1");
   await json("activate", "1");
   await json("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9");
   await eventually(async () => {
@@ -283,7 +284,10 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   });
   const { code, stdout, stderr } = await infer("verify", "--save", "bill.json");
   equal(code, 0, stdout + stderr);
-  match(stdout, /^pass +contract +.*\n(.*\n)*pass +leaves .*\n +trusts: .*node that the client chose/);
+  match(
+    stdout,
+    /^pass +contract +.*\n(.*\n)*pass +debits .*\n +trusts: .*node that the client chose\n(.*\n)*pass +requests .*: 1 of 1 uses/,
+  );
   match(stderr, /^No check here can prove:\n- That you made the requests that are not in your log/m);
   const offline = openTerminal();
   const file = join(home, "bill.json");
