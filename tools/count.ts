@@ -9,8 +9,8 @@ const kinds = ["product TypeScript", "product Solidity", "TypeScript of tests", 
 
 /** What a file counts as; null for generated files, and for files that are no program. */
 function kindOf(path: string): (typeof kinds)[number] | null {
-  if (!/\.(ts|mts|mjs|sol)$/.test(path) || /^(protocol\/src\/abi|contracts\/generated)\//.test(path)) return null;
-  const isTest = /\.(test|budget)\.ts$|(^|\/)(test|testing|chaos|devnet|tools)\//.test(path);
+  if (!/\.(tsx?|mts|mjs|sol)$/.test(path) || /^(protocol\/src\/abi|contracts\/generated)\//.test(path)) return null;
+  const isTest = /\.(test|budget)\.tsx?$|(^|\/)(test|testing|chaos|devnet|tools)\//.test(path);
   if (path.endsWith(".sol")) return isTest ? "Solidity of tests" : "product Solidity";
   return isTest ? "TypeScript of tests" : "product TypeScript";
 }
