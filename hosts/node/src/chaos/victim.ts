@@ -10,17 +10,30 @@ export type CrashPoint = { stage: "before" | "after"; commit: number };
 
 let crash: CrashPoint | undefined;
 let commits = 0;
+let isCommitting = false;
+const IDLE_TURNS = 100;
 
-process.on("message", (point: CrashPoint) => {
+process.on("message", async (point: CrashPoint) => {
+  await commitsOver();
   crash = point;
   commits = 0;
   process.send?.("armed");
 });
+
+/** What was asked before has been committed, and what follows from it: nothing was in so many turns of the event loop. */
+async function commitsOver(): Promise<void> {
+  for (let idle = 0; idle < IDLE_TURNS; idle += 1) {
+    if (isCommitting) idle = 0;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
 const gateway = await startNodeGateway(parseSettings(nodeSettings, process.env), {
   pricesFile: null,
   jobs: { sweepMs: 200, orphanGraceMs: 800 },
   onCommit(stage) {
-    if (stage === "before") commits += 1;
+    isCommitting = stage === "before";
+    if (isCommitting) commits += 1;
     if (crash?.stage === stage && crash.commit === commits) process.kill(process.pid, "SIGKILL");
   },
 });
