@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type EmptyChain, startEmptyChain } from "@inference/gateway/test/chaos/empty-chain";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS } from "@inference/protocol/window";
@@ -11,10 +12,19 @@ import { hold } from "./testing/hold.ts";
  * is over that it was set for.
  */
 let edge: Edge;
+let chain: EmptyChain;
 before(async () => {
-  edge = await startEdge({}, { entry: new URL("testing/timed-worker.ts", import.meta.url) });
+  // The watcher asks a node that does not answer again and again, with timers between.
+  chain = await startEmptyChain(1_000_000_000_000);
+  edge = await startEdge(
+    { PRIMARY_RPC_URL: chain.rpcUrl },
+    { entry: new URL("testing/timed-worker.ts", import.meta.url) },
+  );
 });
-after(() => edge?.stop());
+after(async () => {
+  await edge?.stop();
+  chain?.close();
+});
 
 async function assertNoneLeft(): Promise<void> {
   const pending = async () => (await fetch(`${edge.url}/__timers`)).json();
