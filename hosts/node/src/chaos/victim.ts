@@ -20,7 +20,7 @@ process.on("message", async (point: CrashPoint) => {
   process.send?.("armed");
 });
 
-/** What was asked before has been committed, and what follows from it: nothing was in so many turns of the event loop. */
+/** Until earlier commits and those that follow from them are over: none ran in so many turns of the event loop. */
 async function commitsOver(): Promise<void> {
   for (let idle = 0; idle < IDLE_TURNS; idle += 1) {
     if (isCommitting) idle = 0;
