@@ -3,15 +3,11 @@ import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, PostingTerms, ReplyOf } from "@inference/ledger/commands";
 import { sendHeard } from "@inference/ledger/hearing";
 import { chainPartition, type Partition, partitionAddress } from "@inference/ledger/partition";
-import type { PlacedUse } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
+import { settledUse } from "@inference/ledger/settled-use";
 import type { ServedPart } from "@inference/protocol/chunk";
-import type { Address } from "@inference/protocol/credential";
-import type { RequestId } from "@inference/protocol/id";
 import type { NanoUsd } from "@inference/protocol/money";
 import { chargedOf, type SettledUse } from "@inference/protocol/use-leaf";
-import { dayNumber } from "@inference/protocol/window";
-import type { Hex } from "viem";
 import type { MakeStatementTree } from "./statement-tree.ts";
 
 /**
@@ -149,20 +145,4 @@ function takeIn(
   contents.uses += 1;
   contents.chargedNanoUsd += chargedNanoUsd;
   return true;
-}
-
-/** As its leaf has it. */
-function settledUse({
-  receipt,
-  endsAtNanoUsd,
-  costNanoUsd,
-  admittedAt,
-  server,
-  offer,
-  snapshot,
-}: PlacedUse): SettledUse {
-  return {
-    ...{ receipt: receipt as RequestId, endsAtNanoUsd, costNanoUsd, dayServed: dayNumber(admittedAt), snapshot },
-    agent: server === null ? undefined : { token: server as Address, offerHash: (offer ?? "0x") as Hex },
-  };
 }

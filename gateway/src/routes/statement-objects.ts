@@ -1,14 +1,14 @@
 import type { RecordName } from "@inference/ledger/commands";
 import { chainPartition, type Partition } from "@inference/ledger/partition";
 import type { BillView, PlacedRecord, PlacedUse } from "@inference/ledger/reads";
+import { settledUse } from "@inference/ledger/settled-use";
 import type { ChunkRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { ServedPart } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import type { RequestId } from "@inference/protocol/id";
 import { merkleProof, pureKeccak } from "@inference/protocol/merkle-tree";
 import { formatUsd, type NanoUsd } from "@inference/protocol/money";
-import { type LeafOf, makeLeafOf, type SettledUse } from "@inference/protocol/use-leaf";
-import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
+import { type LeafOf, makeLeafOf } from "@inference/protocol/use-leaf";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { bytesToHex } from "viem";
 import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
@@ -175,20 +175,6 @@ async function prove(
 function proofOf(uses: readonly PlacedUse[], index: number, beforeNanoUsd: NanoUsd, leafOf: LeafOf): string[] {
   const leaves = uses.map((use) => leafOf(settledUse(use), beforeNanoUsd));
   return merkleProof(leaves, index, pureKeccak).map((node) => bytesToHex(node));
-}
-
-function settledUse({
-  receipt,
-  endsAtNanoUsd,
-  costNanoUsd,
-  admittedAt,
-  server,
-  offer,
-  snapshot,
-}: PlacedUse): SettledUse {
-  const agent = server === null ? undefined : { token: server as Address, offerHash: (offer ?? "0x") as `0x${string}` };
-  const dayServed = dayNumber(admittedAt);
-  return { receipt: receipt as RequestId, endsAtNanoUsd, costNanoUsd, dayServed, snapshot, agent };
 }
 
 /** Whether a transaction that may be in flight has a record of the account. */
