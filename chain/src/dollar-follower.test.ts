@@ -47,6 +47,8 @@ class ScriptedChain {
   isDown = false;
   logs: Log[] = [];
   views: Record<string, unknown> = {};
+  /** The views that were asked for, in order. */
+  asked: string[] = [];
   /** Of a message that this chain has verified, whatever its views say. */
   verifiedNonce: bigint | undefined;
   constructor(chainId: number) {
@@ -82,6 +84,7 @@ class ScriptedChain {
     const { data } = param as { data: Hex };
     const abi = [...allAbis, ...inboundAbi] as Abi;
     const { functionName, args } = decodeFunctionData({ abi, data });
+    this.asked.push(functionName);
     if (functionName === "inboundPayloadHash" && args?.[3] === this.verifiedNonce) return keccak256("0x01");
     return encodeFunctionResult({ abi, functionName, result: this.views[functionName] } as never);
   }
@@ -218,6 +221,21 @@ test("a message behind many that nobody verifies is asked for in its turn", asyn
   for (let polls = 0; polls < 8; polls += 1) await follower.poll();
   assert.equal(stages(), 1);
   assert.equal(follower.view()?.messages.length, 60);
+});
+
+test("no message is looked up while a chain's books are read: a failed read ends its poll and nothing else", async () => {
+  const { primary, secondary, start } = open();
+  secondary.emit(5, "Sent", burn("one", 5n));
+  const { totalSupply, ...others } = secondary.views;
+  secondary.views = others;
+  const follower = start();
+  // Books that are read beside a look-up are rejected while nobody waits for them, which ends the process.
+  await follower.poll();
+  assert.ok(secondary.asked.includes("totalSupply"));
+  assert.deepEqual([follower.view(), primary.asked.includes("inboundPayloadHash")], [null, false]);
+  secondary.views = { ...others, totalSupply };
+  await follower.poll();
+  assert.deepEqual(primary.asked.slice(-2), ["endpoint", "inboundPayloadHash"]);
 });
 
 test("an arrival whose burn is read a moment later is no forgery; one that is never burned is, and alerts once", async () => {

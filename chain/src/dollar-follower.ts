@@ -147,6 +147,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
 
   async function viewOf(ahead: Messages, heads: readonly Heads[]): Promise<DollarView> {
     const records = Object.values(ahead.byGuid);
+    // Before anything else is awaited: a read that failed meanwhile would be an unhandled rejection.
     const books = await Promise.all(
       secondaries.map((secondary, index) =>
         readSecondaryBooks(
