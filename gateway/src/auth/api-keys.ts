@@ -7,6 +7,7 @@ import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
 import { parseChangedTerms, parseKeyTerms } from "./key-terms.ts";
+import { keepRevocation } from "./revocations.ts";
 import { type SignedMessage, verifyKeyRequest } from "./siwe.ts";
 
 /** The changes to a key that need no signature. */
@@ -76,6 +77,7 @@ export async function rollApiKey(
   if (status === "nonce_used") usedBefore();
   if (status === "unknown") unknownKey(keyId);
   gateway.seen.refuse(old.key.digest);
+  await keepRevocation(gateway.environment, { partition, digest: old.key.digest, at });
   return { key: text, view: await readApiKey(gateway, partition, keyId, at) };
 }
 
@@ -110,6 +112,7 @@ export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId
   );
   if (status === "unknown") unknownKey(keyId);
   gateway.seen.refuse(key.digest);
+  await keepRevocation(gateway.environment, { partition, digest: key.digest, at: atMs });
 }
 
 export async function readApiKey(

@@ -72,7 +72,7 @@ test("an account whose object was restored spends nothing before it has heard th
   assert.equal((await ask()).status, 200);
   // Its own alarm hears them too.
   await edge.set({ out: "chain:" });
-  await edge.object(account, "restored");
+  await edge.object(account, "restored", account);
   assert.equal((await ask()).status, 503);
   await edge.set({ out: "" });
   assert.equal((await ask()).status, 200);

@@ -1,41 +1,62 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { chainPartition, type Partition } from "@inference/ledger/partition";
+import { emptyLimit, tellAgain } from "@inference/gateway/jobs/tell-again";
+import { chainPartition, isAgent, type Partition } from "@inference/ledger/partition";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { ChainCalls } from "./chain-look.ts";
+import { makeEdgeLedger } from "./ledger.ts";
 import { settingsOf } from "./settings.ts";
 
 /** The calls of a partition's object that only an operator makes. */
 export type RestoreCalls = {
   beginAt(toMs: number): Promise<void>;
   end(): Promise<void>;
-  restored(): Promise<void>;
+  restored(partition: Partition): Promise<void>;
 };
 
 /**
  * What an operator does after something was lost. It has no public route: another Worker of the same account calls it
- * through a service binding with the entrypoint `Operator`.
+ * through a service binding with the entrypoint `Operator`. A failed call is made again.
  */
 export class Operator extends WorkerEntrypoint<Bindings> {
   /**
    * Puts the object of an account or identity back to a time in the last 30 days. An account then changes no money
-   * before it has heard the chain's totals.
+   * before it has heard the chain's totals. An agent sells nothing before all accounts have told it again.
    */
   async restore(partition: Partition, toMs: number): Promise<void> {
     const object = () => objectOf<RestoreCalls>(this.env.PARTITION, partition, this.env);
     if (!/^(account|identity):/.test(partition)) {
-      throw new Error(`${partition} is never restored from a copy. Call reread() for the chain's partition.`);
+      throw new Error(
+        `${partition} is never restored from a copy. Call reread() for the chain's, tellAgain() for others.`,
+      );
     }
     await object().beginAt(toMs);
     // The object ends before it can answer, so the call always fails.
     await object()
       .end()
       .catch(() => undefined);
-    await object().restored();
+    await object().restored(partition);
+    if (isAgent(partition)) await emptyLimit(this.#host(), partition);
+  }
+
+  /**
+   * Has the accounts tell `ceiling` or an agent's identity again what they used and hold, and lets it allow nothing
+   * until then. To be called until it returns null, each time with what it returned before.
+   */
+  async tellAgain(limit: Partition, after: string | null = null): Promise<string | null> {
+    return tellAgain(this.#host(), { chain: this.#chain(), limit, after });
   }
 
   /** Empties the chain's partition, which the primary chain is then read into from its first block. */
   async reread(): Promise<void> {
-    const chain = chainPartition(settingsOf(this.env).PRIMARY_CHAIN_ID);
-    await objectOf<ChainCalls>(this.env.CHAIN, chain, this.env).reread();
+    await objectOf<ChainCalls>(this.env.CHAIN, this.#chain(), this.env).reread();
+  }
+
+  #chain(): Partition {
+    return chainPartition(settingsOf(this.env).PRIMARY_CHAIN_ID);
+  }
+
+  #host() {
+    const ledger = makeEdgeLedger(this.env, { background: (work) => this.ctx.waitUntil(work) });
+    return { ledger, clock: { now: () => Date.now() } };
   }
 }

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
+import { revokeAgain } from "@inference/gateway/auth/revocations";
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { lowerDue } from "@inference/gateway/jobs/lower";
@@ -27,6 +28,7 @@ import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
+import { makeKeyValue } from "./key-value.ts";
 import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.ts";
 import { log } from "./log.ts";
 import type { RestoreCalls } from "./operator.ts";
@@ -107,10 +109,15 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.ctx.abort("ended by the operator");
   }
 
-  /** An account of a restored object changes no money before it has heard the chain's totals. */
-  async restored(): Promise<void> {
+  /**
+   * An account of a restored object changes no money before it has heard the chain's totals, and keys that were revoked
+   * since stay so.
+   */
+  async restored(partition: Partition): Promise<void> {
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
+    const stores = { ledger: this.#ledger, keyValue: makeKeyValue(this.env.KEY_VALUE) };
+    await this.ctx.blockConcurrencyWhile(() => revokeAgain(stores, partition, Date.now()));
   }
 
   /** Applies a command. It is safe to repeat, so a caller without a reply may call again. */

@@ -3,7 +3,7 @@ import { connect, keepPrivate } from "./database.ts";
 
 /**
  * The key-value store on one machine. It has its own file, so that a write waits neither for a commit of the ledger nor
- * for the disk. Its contents can be recreated.
+ * for the disk. Its contents can be recreated, with the exception of revocations, which only a restore needs.
  */
 export function openKeyValue(file: string, now: () => number): KeyValueStore & { close(): void } {
   for (const end of ["", "-wal", "-shm"]) keepPrivate(file + end);

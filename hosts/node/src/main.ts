@@ -7,21 +7,27 @@ import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { startError } from "./database.ts";
 import { logWhatIsPrinted, tell } from "./log.ts";
+import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 import { withSettlerKey } from "./settler-key.ts";
 import { startNodeGateway } from "./start.ts";
 import { startWatchdog } from "./watchdog.ts";
 
+/** The commands, with the least and the most words that follow them. */
+const wordCounts = { backup: [1, 1], restore: [1, 2], "receipt-key": [0, 0] } as const;
+
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
  * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
- * copies the ledger, and ends. With `receipt-key` it needs GATEWAY_SECRET alone, says the public key of receipts, and ends.
+ * copies the ledger, with `restore <partition>` it puts a part of the ledger right, and ends. With `receipt-key` it
+ * needs GATEWAY_SECRET alone, says the public key of receipts, and ends.
  */
 // Its files are for its own user: they have every account's receipts.
 process.umask(0o077);
 logWhatIsPrinted();
 try {
-  const { check, command, file } = readArguments();
+  const { check, command, words } = readArguments();
+  const [first = "", second] = words;
   if (command === "receipt-key") {
     const secret = secretOf(parseSettings(nodeSettings.pick({ GATEWAY_SECRET: true }), process.env));
     tell("receipt_key", { receiptKey: makeReceiptKey(secret).publicKey });
@@ -29,7 +35,11 @@ try {
   }
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   if (command === "backup") {
-    tell("backed_up", backUpLedger(settings.DATABASE_FILE, file));
+    tell("backed_up", backUpLedger(settings.DATABASE_FILE, first));
+    process.exit(0);
+  }
+  if (command === "restore") {
+    tell("restored", await restorePartition(settings, first, second));
     process.exit(0);
   }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
@@ -58,19 +68,26 @@ try {
   exitWith(startError(error));
 }
 
-type Arguments = { check: boolean; command?: "backup" | "receipt-key"; file: string };
+type Arguments = { check: boolean; command?: keyof typeof wordCounts; words: string[] };
 
 function readArguments(): Arguments {
   const options = { check: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const { check } = values;
-  const [command, file = "", ...others] = positionals;
-  if (command === undefined) return { check, file };
-  if (command === "backup" && file !== "" && others.length === 0) return { check, command, file };
-  if (command === "receipt-key" && positionals.length === 1) return { check, command, file };
+  const [name, ...words] = positionals;
+  if (name === undefined) return { check, words };
+  if (isCommand(name)) {
+    const [least, most] = wordCounts[name];
+    if (words.length >= least && words.length <= most) return { check, command: name, words };
+  }
   throw new SettingsError(
-    `There is no command \`${positionals.join(" ")}\`: only \`backup <file>\` and \`receipt-key\`.`,
+    `There is no command \`${positionals.join(" ")}\`: only \`backup <file>\`, \`restore <partition> [<backup>]\` and ` +
+      "`receipt-key`.",
   );
+}
+
+function isCommand(name: string): name is keyof typeof wordCounts {
+  return Object.hasOwn(wordCounts, name);
 }
 
 function readPrices(file: string): string {

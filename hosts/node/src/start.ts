@@ -1,6 +1,7 @@
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
 import { makeApp } from "@inference/gateway/app";
+import { revokeAllAgain } from "@inference/gateway/auth/revocations";
 import { limits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
@@ -104,6 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   };
   const gateway = makeGateway(config, environment);
   await ledger.recover();
+  await revokeAllAgain(environment, clock.now());
   const stopJobs = await startJobs(gateway, ledger.holds(), options.jobs);
   const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
   const stopStatements = keepStatements(settings, { ledger, terms: config.posting, keccak });

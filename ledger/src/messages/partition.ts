@@ -16,13 +16,18 @@ export type Partition = string;
 export const ceilingPartition: Partition = "ceiling";
 export const accountPartition = (address: Address): Partition => `${ACCOUNT}${address.toLowerCase()}`;
 export const identityPartition = (address: Address): Partition => `identity:${address.toLowerCase()}`;
-export const agentPartition = (agentToken: Address): Partition => `identity:agent:${agentToken.toLowerCase()}`;
+export const agentPartition = (agentToken: Address): Partition => `${AGENT}${agentToken.toLowerCase()}`;
 export const chainPartition = (chainId: number): Partition => `chain:${chainId}`;
 
 const ACCOUNT = "account:";
+const AGENT = "identity:agent:";
 
 export function isAccount(partition: Partition): boolean {
   return partition.startsWith(ACCOUNT);
+}
+
+export function isAgent(partition: Partition): boolean {
+  return partition.startsWith(AGENT);
 }
 
 /** The address in the name of an account's partition. */

@@ -1,4 +1,4 @@
-import type { Command, ReplyOf } from "@inference/ledger/commands";
+import type { Command, OfferName, ReplyOf } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 
 type Put = <C extends Command>(partition: Partition, command: C) => Promise<ReplyOf<C>>;
@@ -11,6 +11,7 @@ export type HoldTerms = {
   at?: number;
   leaseMs?: number;
   detail?: string;
+  server?: OfferName;
 };
 
 /** Holds a request in its account, once its limits have allowed it. Answers what became of it. */

@@ -1,4 +1,9 @@
-import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
+import type {
+  DurableObjectState,
+  DurableObjectStorage,
+  ExecutionContext,
+  SqlStorageValue,
+} from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
 import { sendHeard } from "@inference/ledger/hearing";
 import { chainPartition, type Partition } from "@inference/ledger/partition";
@@ -47,6 +52,9 @@ export class PartitionObject extends RealPartitionObject {
 
   constructor(ctx: DurableObjectState, env: Bindings, bounds?: LogBounds) {
     const { storage } = ctx;
+    const copy = toPutBack.get(ctx.id.toString());
+    if (copy !== undefined) putBack(storage, copy);
+    toPutBack.delete(ctx.id.toString());
     const setAlarm = storage.setAlarm.bind(storage);
     storage.setAlarm = (at) => setAlarm(Number(at) - turned.aheadMs);
     super(ctx, env, bounds);
@@ -117,6 +125,19 @@ export class PartitionObject extends RealPartitionObject {
     this.ctx.abort("evicted");
   }
 
+  /** The state to which `beginAt` puts it back. */
+  async copy(partition: Partition): Promise<void> {
+    await this.read(partition, { type: "cursor" });
+    copies.set(this.ctx.id.toString(), copyOf(this.ctx.storage));
+  }
+
+  /** Local workerd cannot do this. The object begins with the last copy that was made of it. */
+  override async beginAt(): Promise<void> {
+    const copy = copies.get(this.ctx.id.toString());
+    if (copy === undefined) throw new Error("there is no copy");
+    toPutBack.set(this.ctx.id.toString(), copy);
+  }
+
   /** As if commands had changed it. */
   async write(partition: Partition, changes: readonly Change[]): Promise<void> {
     this.ownRows.write(partition, changes);
@@ -145,6 +166,36 @@ export class PartitionObject extends RealPartitionObject {
   /** Its alarm comes now. */
   async ring(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
+  }
+}
+
+/** The tables of an object, with their rows, and then its indexes. */
+type Copy = { create: string; name: string; rows: Record<string, SqlStorageValue>[] }[];
+const copies = new Map<string, Copy>();
+const toPutBack = new Map<string, Copy>();
+
+const OWN_TABLES = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL AND substr(name, 1, 4) <> '_cf_'";
+
+function copyOf({ sql }: DurableObjectStorage): Copy {
+  const all = sql.exec<{ name: string; type: string; sql: string }>(`${OWN_TABLES} ORDER BY type DESC`).toArray();
+  return all.map(({ name, type, sql: create }) => {
+    return { name, create, rows: type === "table" ? sql.exec(`SELECT * FROM ${name}`).toArray() : [] };
+  });
+}
+
+function putBack(storage: DurableObjectStorage, copy: Copy): void {
+  const { sql } = storage;
+  for (const { name } of sql.exec<{ name: string }>(`${OWN_TABLES} AND type = 'table'`).toArray()) {
+    sql.exec(`DROP TABLE ${name}`);
+  }
+  // Its epoch was put back too.
+  void storage.delete("epoch");
+  for (const { name, create, rows } of copy) {
+    sql.exec(create);
+    for (const row of rows) {
+      const places = Object.keys(row).map(() => "?");
+      sql.exec(`INSERT INTO ${name} (${Object.keys(row)}) VALUES (${places})`, ...Object.values(row));
+    }
   }
 }
 

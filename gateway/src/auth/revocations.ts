@@ -1,0 +1,47 @@
+import type { Partition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Environment } from "../environment.ts";
+
+/**
+ * Secrets of keys that were revoked or replaced, in the key-value store, by their digests: an account whose rows are put
+ * back to an older state revives none of them.
+ */
+type Stores = Pick<Environment, "keyValue" | "ledger">;
+
+/** The ledger has already revoked it, so a failing store refuses nothing. */
+export async function keepRevocation(
+  { keyValue, log }: Pick<Environment, "keyValue" | "log">,
+  { partition, digest, at }: { partition: Partition; digest: string; at: number },
+): Promise<void> {
+  try {
+    await keyValue.put(nameOf(partition, digest), "", { expiresAt: at + KEPT_MS });
+  } catch (error) {
+    log("warn", "revocation_not_kept", { error: String(error) });
+  }
+}
+
+/** Revokes an account's keys whose secrets were revoked after the state that it was put back to. */
+export async function revokeAgain({ keyValue, ledger }: Stores, partition: Partition, at: number): Promise<void> {
+  const keys = await ledger.read(partition, { type: "keys", at });
+  const kept = await Promise.all(keys.map(({ key }) => keyValue.get(nameOf(partition, key.digest))));
+  for (const [index, { key }] of keys.entries()) {
+    if (kept[index] === null) continue;
+    await ledger.run(() => send(partition, { type: "revokeKey", at, keyId: key.id }), { untilDurable: true });
+  }
+}
+
+/** The same for all accounts, on a host that starts with a file that may have been put back. */
+export async function revokeAllAgain(stores: Stores, at: number): Promise<void> {
+  const names = await stores.keyValue.list(PREFIX, MOST_KEPT);
+  const accounts = new Set(names.map((name) => name.slice(PREFIX.length, name.lastIndexOf(" "))));
+  for (const account of accounts) await revokeAgain(stores, account, at);
+}
+
+function nameOf(partition: Partition, digest: string): string {
+  return `${PREFIX}${partition} ${digest}`;
+}
+
+const PREFIX = "revoked:";
+/** Longer than any copy that is put back: at the edge 30 days. */
+const KEPT_MS = 400 * 24 * 3_600_000;
+const MOST_KEPT = 1_000_000;

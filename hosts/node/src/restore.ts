@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { tellAgain } from "@inference/gateway/jobs/tell-again";
+import { ceilingPartition, chainPartition, isAgent, type Partition } from "@inference/ledger/partition";
+import { columnsOf, SCHEMA_VERSION, sqlName, tableNames } from "@inference/ledger/schema";
+import { fileOf, openDatabase } from "./database.ts";
+import { openNodeLedger } from "./ledger.ts";
+import { log } from "./log.ts";
+import type { NodeSettings } from "./settings.ts";
+
+export type Restored = { partition: Partition };
+
+/**
+ * `npm run gateway -- restore PARTITION [BACKUP]`, while the gateway is stopped: takes the rows of an account or identity
+ * from a backup. `ceiling` and an agent's sales are never taken from one: the accounts tell them again. `chain` makes
+ * the next start read the chain from its first block.
+ */
+export async function restorePartition(settings: NodeSettings, name: string, backup?: string): Promise<Restored> {
+  const chain = chainPartition(settings.PRIMARY_CHAIN_ID);
+  const partition = name === "chain" ? chain : name.toLowerCase();
+  const isCopied = /^(account|identity):/.test(partition);
+  if (!isCopied && partition !== ceilingPartition && partition !== chain) {
+    throw new Error(`There is no partition ${name}: name account:<address>, identity:<address>, ceiling or chain.`);
+  }
+  if (isCopied !== (backup !== undefined)) {
+    throw new Error(isCopied ? `Name the backup that has ${name}.` : `${name} is never restored from a backup.`);
+  }
+  const database = openDatabase(fileOf(settings.DATABASE_FILE), settings.DATABASE_SYNCHRONOUS);
+  try {
+    if (partition === chain) database.prepare("DELETE FROM cursor_row WHERE partition = ?").run(chain);
+    if (backup !== undefined) copyRows(database, partition, backup);
+    if (partition === ceilingPartition || isAgent(partition)) await refill(database, { chain, limit: partition });
+  } finally {
+    database.close();
+  }
+  return { partition };
+}
+
+/** In one transaction. */
+function copyRows(database: DatabaseSync, partition: Partition, backup: string): void {
+  if (!existsSync(backup)) throw new Error(`There is no backup ${backup}.`);
+  database.prepare("ATTACH ? AS backup").run(backup);
+  const stored = Number(database.prepare("PRAGMA backup.user_version").get()?.user_version);
+  if (stored !== SCHEMA_VERSION) {
+    throw new Error(
+      `${backup} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}. Use the release that wrote it.`,
+    );
+  }
+  database.exec("BEGIN IMMEDIATE");
+  let rows = 0;
+  for (const table of tableNames) {
+    const name = sqlName(table);
+    const columns = ["partition", "id", ...columnsOf(table).map(({ column }) => column)].join(", ");
+    database.prepare(`DELETE FROM main.${name} WHERE partition = ?`).run(partition);
+    const copy = `INSERT INTO main.${name} (${columns}) SELECT ${columns} FROM backup.${name} WHERE partition = ?`;
+    rows += Number(database.prepare(copy).run(partition).changes);
+  }
+  // Nothing is kept of a transaction that is open when the database is closed.
+  if (rows === 0) throw new Error(`${backup} has nothing of ${partition}. Nothing was changed.`);
+  database.exec("COMMIT");
+}
+
+async function refill(database: DatabaseSync, parts: { chain: Partition; limit: Partition }): Promise<void> {
+  const ledger = openNodeLedger(database, {
+    ...{ now: Date.now, epoch: Date.now() },
+    onAlert: (message) => log("alert", "ledger", { message }),
+    onFatal: (error) => log("alert", "ledger_stopped", { error: String(error) }),
+  });
+  try {
+    const host = { ledger, clock: { now: Date.now } };
+    let after: string | null = null;
+    do after = await tellAgain(host, { ...parts, after });
+    while (after !== null);
+  } finally {
+    await ledger.close();
+  }
+}
