@@ -121,6 +121,8 @@ export const limits = {
   smallBodyBytes: 64 * 1024,
   /** A body up to this size is parsed at once. A larger one is parsed in pieces between those of others. */
   parsedBodyBytes: 4 * 1024,
+  /** Time between two pieces of free work, such as a page of receipts: they take a part of the thread. */
+  freeWorkEveryMs: 5,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,
   /**

@@ -61,6 +61,8 @@ export type Gateway = {
   heldBodies: HeldBodies;
   /** Runs long computations in pieces. */
   slicedWork: SlicedWork;
+  /** Reads and sign-ins, which are free. They wait for each other, and no request that pays waits for them. */
+  freeWork: SlicedWork;
   heldAnswers: HeldAnswers;
   /** Limits the answers that are kept for requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
@@ -108,6 +110,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
     slicedWork,
+    freeWork: makeSlicedWork(timers, { everyMs: limits.freeWorkEveryMs }),
     heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     breaker: makeBreaker(operator.breaker),

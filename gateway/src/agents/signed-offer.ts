@@ -56,10 +56,10 @@ export async function setSignedOffer(gateway: Gateway, { offer, signature, clien
 }
 
 async function requireSignature(
-  { config, environment, contractSignatures, slicedWork }: Gateway,
+  { config, environment, contractSignatures, freeWork }: Gateway,
   { client, ...query }: { address: Address; hash: Hex; signature: Hex; client: string | undefined },
 ): Promise<void> {
-  const plain = await inTurn(slicedWork, client ?? "", () => checkPlainSignature(query));
+  const plain = await inTurn(freeWork, client ?? "", () => checkPlainSignature(query));
   if (plain === "signed") return;
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   if (await contractSignatures(() => environment.chain.acceptsSignature(query), client)) return;

@@ -109,7 +109,7 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
   const { signature } = signed;
   const hash = hashMessage(signed.message);
   const check = () => checkPlainSignature({ address, hash, signature });
-  const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
+  const plain = await inTurn(gateway.freeWork, signed.client ?? "", check);
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   // The account's own key is checked without the chain, so it works while the chain cannot be read.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, { ...signed, hash })))

@@ -91,6 +91,36 @@ describe("where the clock advances", () => {
   });
 });
 
+test("after the pieces of a turn no more run for a while, and then of another owner", async () => {
+  let nowMs = 0;
+  const waited: number[] = [];
+  const clock = {
+    after(ms: number, callback: () => void) {
+      waited.push(ms);
+      nowMs += ms;
+      return immediate.after(ms, callback);
+    },
+    monotonicMs: () => nowMs,
+  };
+  const slicedWork = makeSlicedWork(clock, { everyMs: 5 });
+  const begun: string[] = [];
+  const serve = async (owner: string) => {
+    await slicedWork.turn(owner);
+    begun.push(owner);
+    nowMs += 2;
+  };
+  await Promise.all(["a", "a", "b"].map(serve));
+  assert.deepEqual(
+    [begun, waited],
+    [
+      ["a", "b", "a"],
+      [0, 5, 5],
+    ],
+  );
+  await serve("c");
+  assert.deepEqual(waited.at(-1), 3);
+});
+
 test("owners take turns, and one owner's work is done in its order", async () => {
   const jobs = fc.array(fc.record({ owner: fc.constantFrom("a", "b", "c"), count: fc.integer({ min: 1, max: 6 }) }), {
     minLength: 1,

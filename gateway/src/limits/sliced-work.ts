@@ -26,13 +26,17 @@ type Job = {
 /** How long pieces run in a turn of the event loop, before the last one ends. */
 const TURN_MS = 1;
 
-export function makeSlicedWork(timers: Timers): SlicedWork {
+/** @param options.everyMs How long no more pieces run after those of a turn, where the clock advances. */
+export function makeSlicedWork(timers: Timers, { everyMs = 0 }: { everyMs?: number } = {}): SlicedWork {
   /** The first owner has the next turn, and goes to the end after it. */
   const waiting = new Map<string, Queue<Job>>();
   let pieces = 0;
+  let isScheduled = false;
+  let ranAt = Number.NEGATIVE_INFINITY;
 
   function runPieces(): void {
     const startedAt = timers.monotonicMs?.();
+    ranAt = startedAt ?? ranAt;
     for (const [owner, jobs] of waiting) {
       const job = jobs.first();
       waiting.delete(owner);
@@ -41,6 +45,7 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
       job.step();
       if (job.settle !== null) jobs.shift();
       if (jobs.length > 0) waiting.set(owner, jobs);
+      if (startedAt !== undefined) job.settle?.();
       if (job.endsTurn || startedAt === undefined || elapsedSince(startedAt) >= TURN_MS) return;
     }
   }
@@ -49,11 +54,22 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
     return (timers.monotonicMs?.() ?? Number.POSITIVE_INFINITY) - startedAt;
   }
 
+  /** One timer for all that wait. */
+  function schedule(nowMs: number): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    timers.after(Math.max(0, ranAt + everyMs - nowMs), () => {
+      isScheduled = false;
+      runPieces();
+      if (waiting.size > 0) schedule(ranAt);
+    });
+  }
+
   function enqueue(owner: string, job: Job): void {
     const jobs = waiting.get(owner) ?? makeQueue<Job>();
     jobs.push(job);
     waiting.set(owner, jobs);
-    // Every request waits with its own timer, which settles it. At the edge a timer ends with its request, and the
+    // At the edge every request waits with its own timer, which settles it: a timer ends with its request, and the
     // timers of other requests then run the remaining pieces.
     function wait(): void {
       const before = pieces;
@@ -64,7 +80,9 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
         else job.settle();
       });
     }
-    wait();
+    const nowMs = timers.monotonicMs?.();
+    if (nowMs === undefined) wait();
+    else schedule(nowMs);
   }
 
   return {

@@ -86,8 +86,8 @@ async function listReceipts(
   }
   const { partition, keyId } = reader;
   const end = firstId(Date.parse(to) + DAY_MS);
-  const { environment, slicedWork } = context.get("gateway");
-  const { receipts, next } = await inTurn(slicedWork, partition, () =>
+  const { environment, freeWork } = context.get("gateway");
+  const { receipts, next } = await inTurn(freeWork, partition, () =>
     environment.ledger.read(partition, {
       type: "receipts",
       before: cursor !== undefined && cursor < end ? cursor : end,
@@ -123,14 +123,14 @@ async function addUp(
   { from, to }: Days,
   groups: readonly ActivityGroup[],
 ): Promise<TotalObject[]> {
-  const { environment, slicedWork } = context.get("gateway");
+  const { environment, freeWork } = context.get("gateway");
   const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null };
   const byName = new Map<string, TotalObject>();
   let found = 0;
   let after: string | null = null;
   do {
     const query = { type: "totals" as const, from, to, after, ...filter, limit: TOTALS_AT_ONCE };
-    const page: TotalPage = await inTurn(slicedWork, partition, () => environment.ledger.read(partition, query));
+    const page: TotalPage = await inTurn(freeWork, partition, () => environment.ledger.read(partition, query));
     found += page.totals.length;
     if (found > MAX_TOTALS) {
       fail(
@@ -139,7 +139,7 @@ async function addUp(
       );
     }
     const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
-    await slicedWork.run(partition, addTotals(byName, own, groups));
+    await freeWork.run(partition, addTotals(byName, own, groups));
     after = page.next;
   } while (after !== null);
   const latestFirst = (one = "", other = ""): number => (one === other ? 0 : one < other ? 1 : -1);
@@ -216,7 +216,7 @@ type Rows<Row> = {
 
 async function respond<Row>(context: GatewayContext, { partition }: Reader, rows: Rows<Row>): Promise<Response> {
   const { columns, wantsCsv, next } = rows;
-  const written = await context.get("gateway").slicedWork.run(partition, writeRows(rows));
+  const written = await context.get("gateway").freeWork.run(partition, writeRows(rows));
   if (!wantsCsv) {
     const page = next === undefined ? "" : `,"next_cursor":${JSON.stringify(next)}`;
     return context.body(`{"data":[${written.join(",")}]${page}}`, 200, { "content-type": "application/json" });
