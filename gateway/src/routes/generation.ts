@@ -9,6 +9,7 @@ import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { signedReceiptOf } from "../inference/signed-receipt.ts";
+import { inTurn } from "../limits/in-turn.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
@@ -58,9 +59,10 @@ async function readReceipt(
   { partition, keyId }: Reader,
   id: string,
 ): Promise<ReceiptRow | null> {
-  const { ledger } = context.var.gateway.environment;
+  const { environment, freeWork } = context.var.gateway;
+  const { ledger } = environment;
   const receipt = isRequestId(id)
     ? await ledger.read(partition, { type: "receipt", id })
-    : await ledger.read(partition, { type: "answered", upstreamId: id });
+    : await inTurn(freeWork, partition, () => ledger.read(partition, { type: "answered", upstreamId: id }));
   return receipt !== null && (keyId === null || receipt.keyId === keyId) ? receipt : null;
 }

@@ -1,8 +1,7 @@
-import type { RecordName } from "@inference/ledger/commands";
 import { chainPartition, type Partition } from "@inference/ledger/partition";
 import type { BillView, PlacedRecord, PlacedUse } from "@inference/ledger/reads";
 import { settledUse } from "@inference/ledger/settled-use";
-import type { ChunkRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
+import type { ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { ServedPart } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { merkleProof, pureKeccak } from "@inference/protocol/merkle-tree";
@@ -12,6 +11,7 @@ import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { bytesToHex } from "viem";
 import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
+import { inTurn } from "../limits/in-turn.ts";
 
 /**
  * An account's statements, records and uses, as its owner sees them. Each answer reads rows of the account alone. The
@@ -19,12 +19,12 @@ import { amounts } from "../http/money.ts";
  */
 export type Owner = { account: Address; partition: Partition };
 
-/** The largest statement whose tree is built for the proof of one use: 0.02 s of processor time at most. */
-const MAX_PROVEN_USES = 256;
+/** The largest statement whose tree is built for the proof of one use: 5 ms of processor time at most. */
+const MAX_PROVEN_USES = 64;
 
 /** The account's records that end above a position, and what is not final. */
 export async function statementsOf(
-  { config, environment }: Gateway,
+  { config, environment, freeWork }: Gateway,
   { account, partition }: Owner,
   { afterNanoUsd, limit }: { afterNanoUsd: NanoUsd; limit: number },
 ) {
@@ -32,7 +32,7 @@ export async function statementsOf(
   const chain = chainPartition(config.settlement.chainId);
   const [bill, page] = await Promise.all([
     ledger.read(partition, { type: "bill" }),
-    ledger.read(chain, { type: "records", account, afterNanoUsd, limit: limit + 1 }),
+    inTurn(freeWork, partition, () => ledger.read(chain, { type: "records", account, afterNanoUsd, limit: limit + 1 })),
   ]);
   const records = page.slice(0, limit);
   const open = bill.open === null ? null : { ...statementObject(bill.open), status: await statusOf() };
@@ -42,7 +42,7 @@ export async function statementsOf(
     data: {
       account,
       ...amounts({ debited: debitedNanoUsd }),
-      records: await recordObjects(environment.ledger, chain, records),
+      records: records.map(recordObject),
       open,
       ...amounts({ unsealed: settledNanoUsd - (sealed?.afterNanoUsd ?? baseNanoUsd) }),
       oldest_at: oldestAt === null ? null : new Date(oldestAt).toISOString(),
@@ -52,7 +52,7 @@ export async function statementsOf(
   };
 
   async function statusOf(): Promise<"pending" | "posted"> {
-    return (await isSent({ config, environment }, account)) ? "posted" : "pending";
+    return (await ledger.read(chain, { type: "sent", account })) ? "posted" : "pending";
   }
 
   /** Why what is not final waits, as far as this gateway knows. */
@@ -79,11 +79,12 @@ export async function statementsOf(
 
 /** The uses that end above a position. A key's are its own. */
 export async function usesOf(
-  { environment }: Gateway,
+  { environment, freeWork }: Gateway,
   { partition, keyId }: { partition: Partition; keyId?: string },
   { afterNanoUsd, limit }: { afterNanoUsd: NanoUsd; limit: number },
 ) {
-  const page = await environment.ledger.read(partition, { type: "uses", afterNanoUsd, limit: limit + 1 });
+  const query = { type: "uses", afterNanoUsd, limit: limit + 1, withKeys: keyId !== undefined } as const;
+  const page = await inTurn(freeWork, partition, () => environment.ledger.read(partition, query));
   const read = page.slice(0, limit);
   const uses = keyId === undefined ? read : read.filter((use) => use.keyId === keyId);
   return { data: uses.map(useObject), next_after: page.length > limit ? (read.at(-1)?.endsAtNanoUsd ?? null) : null };
@@ -103,17 +104,16 @@ export async function settlementOf(gateway: Gateway, { account, partition }: Own
   ]);
   const [record = null] = records.filter(({ beforeNanoUsd }) => beforeNanoUsd < endsAtNanoUsd);
   const statement = await statementAt(gateway, { account, bill, record, endsAtNanoUsd });
-  const isPosted = record === null && statement !== null && (await isSent(gateway, account));
+  const isPosted = record === null && statement !== null && (await ledger.read(chain, { type: "sent", account }));
   const proven =
     use === null || statement === null ? null : await prove(gateway, { account, partition }, use, statement);
-  const [bookedRecord = null] = record === null ? [] : await recordObjects(ledger, chain, [record]);
   return {
     status: record !== null ? "final" : isPosted ? "posted" : "pending",
     ends_at_nano_usd: endsAtNanoUsd,
     statement: statement === null ? null : statementObject(statement),
     leaf: proven?.leaf ?? null,
     proof: proven?.proof ?? null,
-    record: bookedRecord,
+    record: record === null ? null : recordObject(record),
   };
 }
 
@@ -154,7 +154,7 @@ async function statementAt(
 
 /** The use's leaf in a statement, and its proof unless the statement is large or has no root yet. */
 async function prove(
-  { config, environment }: Gateway,
+  { config, environment, freeWork }: Gateway,
   { account, partition }: Owner,
   use: UseRow,
   { beforeNanoUsd, afterNanoUsd, root }: StatementName,
@@ -169,25 +169,14 @@ async function prove(
   );
   const index = uses.findIndex(({ id }) => id === use.id);
   if (index === -1 || uses.length > MAX_PROVEN_USES) return { leaf, proof: null };
-  return { leaf, proof: proofOf(uses, index, beforeNanoUsd, leafOf) };
+  const proof = await inTurn(freeWork, partition, () => proofOf(uses, index, beforeNanoUsd, leafOf));
+  return { leaf, proof };
 }
 
 function proofOf(uses: readonly PlacedUse[], index: number, beforeNanoUsd: NanoUsd, leafOf: LeafOf): string[] {
   const leaves = uses.map((use) => leafOf(settledUse(use), beforeNanoUsd));
   return merkleProof(leaves, index, pureKeccak).map((node) => bytesToHex(node));
 }
-
-/** Whether a transaction that may be in flight has a record of the account. */
-async function isSent({ config, environment }: Pick<Gateway, "config" | "environment">, account: Address) {
-  const chain = chainPartition(config.settlement.chainId);
-  const sent = await environment.ledger.read(chain, { type: "transactions", limit: MAX_IN_FLIGHT });
-  return sent.some(({ records }) =>
-    (JSON.parse(records) as RecordName[]).some((name) => name.account.toLowerCase() === account),
-  );
-}
-
-/** `SETTLER_WINDOW` is not higher. */
-const MAX_IN_FLIGHT = 64;
 
 function statementObject({ beforeNanoUsd, afterNanoUsd, root }: StatementName) {
   return { before_nano_usd: beforeNanoUsd, after_nano_usd: afterNanoUsd, root };
@@ -205,21 +194,7 @@ function useObject({ receipt, endsAtNanoUsd, costNanoUsd, admittedAt, server, of
   };
 }
 
-async function recordObjects(
-  ledger: Gateway["environment"]["ledger"],
-  chain: Partition,
-  records: readonly PlacedRecord[],
-) {
-  const roots = [...new Set(records.map(({ chunk }) => chunk))];
-  const rows = await Promise.all(roots.map((root) => ledger.read(chain, { type: "chunk", root })));
-  const chunks = new Map(roots.map((root, index) => [root, rows[index] ?? null]));
-  return records.flatMap((record) => {
-    const chunk = chunks.get(record.chunk) ?? null;
-    return chunk === null ? [] : [recordObject(record, chunk)];
-  });
-}
-
-function recordObject({ beforeNanoUsd, amountNanoUsd, root, parts, proof }: PlacedRecord, chunk: ChunkRow) {
+function recordObject({ beforeNanoUsd, amountNanoUsd, root, parts, proof, chunk }: PlacedRecord) {
   return {
     before_nano_usd: beforeNanoUsd,
     ...amounts({ amount: amountNanoUsd }),

@@ -11,7 +11,7 @@ import { position } from "./statements.ts";
 
 const query = z.strictObject({
   after: position,
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe("Uses on a page."),
+  limit: z.coerce.number().int().min(1).max(1_000).default(250).describe("Uses on a page."),
 });
 
 export const listStatementUses = endpoint({

@@ -1,7 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
 import type {
-  ChunkRow,
   CursorRow,
   KeyRow,
   ReadRows,
@@ -34,6 +33,7 @@ import {
   type DueStatement,
   dueStatements,
   hearingOf,
+  isSent,
   type PlacedRecord,
   recordsOf,
   type Waiting,
@@ -83,7 +83,10 @@ export type Queries = {
   /** Account: what it owes and was debited, and its open statement. */
   bill: { query: { type: "bill" }; answer: BillView };
   /** Account: uses that end above a position, in their order; of a statement those from `before` up to `after`. */
-  uses: { query: { type: "uses"; afterNanoUsd: NanoUsd; limit: number }; answer: PlacedUse[] };
+  uses: {
+    query: { type: "uses"; afterNanoUsd: NanoUsd; limit: number; withKeys?: boolean };
+    answer: PlacedUse[];
+  };
   /** Account: the use that ends at a position. */
   use: { query: { type: "use"; endsAtNanoUsd: NanoUsd }; answer: UseRow | null };
   /** Chain: the totals of an account, and the statement that it told; null while the chain is not read far enough. */
@@ -99,7 +102,8 @@ export type Queries = {
     query: { type: "records"; account: string; afterNanoUsd: NanoUsd; limit: number };
     answer: PlacedRecord[];
   };
-  chunk: { query: { type: "chunk"; root: string }; answer: ChunkRow | null };
+  /** Chain: whether a transaction that may be in flight has a record of the account. */
+  sent: { query: { type: "sent"; account: string }; answer: boolean };
   /** Chain: the transactions that may be in flight, the lowest nonce first. */
   transactions: { query: { type: "transactions"; limit: number }; answer: (TransactionRow & { nonce: number })[] };
   /** Chain: reconciliations, the newest day first; those before a day, or the last. */
@@ -135,7 +139,7 @@ const answers: { [T in QueryType]: (rows: ReadRows, query: Queries[T]["query"]) 
   dueStatements: (rows, { limit }) => dueStatements(rows, limit),
   waiting: (rows, { toldBefore }) => waitingOf(rows, toldBefore),
   records: recordsOf,
-  chunk: (rows, { root }) => rows.get("chunk", root) ?? null,
+  sent: (rows, { account }) => isSent(rows, account),
   transactions: (rows, query) => rows.list("transaction", query).map((row) => ({ ...row, nonce: Number(row.id) })),
   reconciliations: (rows, { before = ":", limit }) => rows.newest("reconciliation", { before, limit }),
   reconciliation: (rows, { day }) => rows.get("reconciliation", day) ?? null,

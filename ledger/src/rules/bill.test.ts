@@ -35,6 +35,31 @@ const seal = (host: Example, terms = dueAtOnce) => host.apply(account, { type: "
 const name = (host: Example, before: number, after: number, root: string, parts = "[]") =>
   host.apply(account, { type: "nameRoot", beforeNanoUsd: before, afterNanoUsd: after, root, parts }).status;
 
+test("a page of uses reads no receipts unless their keys are asked for, and a page of receipts a row more than its limit", () => {
+  const host = makeExample();
+  for (let left = 5; left > 0; left -= 1) spend(host, 10);
+  const rows = host.rows(account);
+  const read: unknown[] = [];
+  const counted: typeof rows = {
+    ...{ liveKeys: () => rows.liveKeys(), holds: () => rows.holds(), list: (table, page) => rows.list(table, page) },
+    get(table, id) {
+      read.push(table);
+      return rows.get(table, id);
+    },
+    newest(table, page) {
+      read.push(page.limit);
+      return rows.newest(table, page);
+    },
+  };
+  const page = { type: "uses", afterNanoUsd: 0, limit: 3 } as const;
+  assert.deepEqual([answer(counted, page).map(({ keyId }) => keyId), read.splice(0)], [[null, null, null], []]);
+  const keyed = answer(counted, { ...page, withKeys: true }).map(({ keyId }) => keyId);
+  assert.deepEqual([keyed, read.splice(0)], [["key1", "key1", "key1"], Array(3).fill("receipt")]);
+  const receipts = { type: "receipts", before: "~", after: "", limit: 2, keyId: null, model: null } as const;
+  answer(counted, receipts);
+  assert.deepEqual(read, [3]);
+});
+
 test("uses are laid end to end; a statement is the stretch between what was debited and where it was sealed", () => {
   const host = makeExample();
   const ids = [spend(host, 10), spend(host, 20)];

@@ -267,13 +267,21 @@ function partsAfter(parts: string, paidNanoUsd: NanoUsd): string {
   return JSON.stringify(left);
 }
 
-/** A use with its place on the line, and the key of its receipt; null if that is forgotten. */
-export type PlacedUse = UseRow & { endsAtNanoUsd: NanoUsd; keyId: string | null };
+/** A use with its place on the line. */
+export type PlacedUse = UseRow & {
+  endsAtNanoUsd: NanoUsd;
+  /** The key of its receipt; null if that is forgotten, or without `withKeys`. */
+  keyId: string | null;
+};
 
-export function usesOf(rows: ReadRows, query: { afterNanoUsd: NanoUsd; limit: number }): PlacedUse[] {
-  const { afterNanoUsd, limit } = query;
+/** @param query.withKeys Reads each use's receipt too, which costs more than the uses. */
+export function usesOf(
+  rows: ReadRows,
+  { afterNanoUsd, limit, withKeys = false }: { afterNanoUsd: NanoUsd; limit: number; withKeys?: boolean },
+): PlacedUse[] {
   return rows.list("use", { after: positionId(afterNanoUsd), limit }).map((use) => {
-    return { ...use, endsAtNanoUsd: Number(use.id), keyId: rows.get("receipt", use.receipt)?.keyId ?? null };
+    const keyId = withKeys ? (rows.get("receipt", use.receipt)?.keyId ?? null) : null;
+    return { ...use, endsAtNanoUsd: Number(use.id), keyId };
   });
 }
 

@@ -108,21 +108,31 @@ test("a chunk is taken if each record begins where its account was debited and a
   assert.equal(host.apply(chain, advance(12, { chunks: [second] })).status, "advanced");
   assert.deepEqual([hearing(host)?.debitedNanoUsd, hearing(host)?.lastRoot], [430, "of c2"]);
   assert.equal(cursor(host)?.totalDebitedNanoUsd, "430");
-  assert.equal(answer(host.rows(chain), { type: "chunk", root: "c2" })?.amountNanoUsd, 30);
   const records = (afterNanoUsd: number, limit = 9) =>
-    answer(host.rows(chain), { type: "records", account: address, afterNanoUsd, limit }).map(
-      (one) => one.beforeNanoUsd,
-    );
+    answer(host.rows(chain), { type: "records", account: address, afterNanoUsd, limit }).map((one) => [
+      one.beforeNanoUsd,
+      one.chunk.amountNanoUsd,
+    ]);
+  const [one, two, three] = [
+    [0, 400],
+    [400, 30],
+    [410, 30],
+  ];
   assert.deepEqual(
-    [records(0), records(399), records(400), records(405)],
+    [records(0), records(399)],
     [
-      [0, 400, 410],
-      [0, 400, 410],
-      [400, 410],
-      [400, 410],
+      [one, two, three],
+      [one, two, three],
     ],
   );
-  assert.deepEqual([records(430), records(0, 2)], [[], [0, 400]]);
+  assert.deepEqual(
+    [records(400), records(405)],
+    [
+      [two, three],
+      [two, three],
+    ],
+  );
+  assert.deepEqual([records(430), records(0, 2)], [[], [one, two]]);
   assert.deepEqual(answer(host.rows(chain), { type: "records", account: other, afterNanoUsd: 0, limit: 9 }), []);
 });
 
@@ -217,7 +227,8 @@ test("due statements come oldest first", () => {
 
 test("a transaction is kept under its nonce until it is dropped, and a replacement takes its place", () => {
   const host = makeReader();
-  const terms = { raw: "0x", maxFeePerGasWei: "1", day: "2027-06-15", records: "[]", signedAt: noon };
+  const records = JSON.stringify([{ account: address, beforeNanoUsd: 0 }]);
+  const terms = { raw: "0x", maxFeePerGasWei: "1", day: "2027-06-15", records, signedAt: noon };
   for (const [nonce, hash] of [
     [10, "a"],
     [9, "b"],
@@ -231,8 +242,12 @@ test("a transaction is kept under its nonce until it is dropped, and a replaceme
     [9, "b"],
     [10, "c"],
   ]);
+  const isSent = (account: string) => answer(host.rows(chain), { type: "sent", account });
+  assert.deepEqual([isSent(address), isSent(other)], [true, false]);
   for (let times = 2; times > 0; times -= 1) host.apply(chain, { type: "dropTransaction", nonce: 9 });
   assert.deepEqual(all(), [[10, "c"]]);
+  host.apply(chain, { type: "dropTransaction", nonce: 10 });
+  assert.equal(isSent(address), false);
 });
 
 test("a credit before it is final counts beside the final total, and a new reading forgets it", () => {

@@ -46,12 +46,14 @@ export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow 
 }
 
 export function receiptPage(rows: ReadRows, query: ReceiptQuery): ReceiptPage {
-  const read = rows.newest("receipt", { before: query.before, limit: ROWS_A_PAGE });
+  const isFiltered = query.keyId !== null || query.model !== null;
+  const rowsAtMost = isFiltered ? ROWS_A_PAGE : Math.min(ROWS_A_PAGE, query.limit + 1);
+  const read = rows.newest("receipt", { before: query.before, limit: rowsAtMost });
   const isIn = ({ id }: ReceiptRow): boolean => id > query.after;
   const isOfModel = query.model === null ? () => true : whoseDetail("model", query.model);
   const matches = (receipt: ReceiptRow): boolean =>
     isShown(receipt) && (query.keyId === null || receipt.keyId === query.keyId) && isOfModel(receipt);
-  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit, rowsAtMost });
   return { receipts: page, next };
 }
 
@@ -63,7 +65,7 @@ export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
     const { keyId, model } = totalTerms(total);
     return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model);
   };
-  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit, rowsAtMost: ROWS_A_PAGE });
   return { totals: page, next };
 }
 
@@ -73,7 +75,12 @@ const AFTER_ALL = "~";
 /** The first matching rows, and the last row that was checked if there may be more. */
 function fill<R extends { id: string }>(
   read: readonly R[],
-  { isIn, matches, limit }: { isIn(row: R): boolean; matches(row: R): boolean; limit: number },
+  {
+    isIn,
+    matches,
+    limit,
+    rowsAtMost,
+  }: { isIn(row: R): boolean; matches(row: R): boolean; limit: number; rowsAtMost: number },
 ): { page: R[]; next: string | null } {
   const page: R[] = [];
   let last: R | undefined;
@@ -83,7 +90,7 @@ function fill<R extends { id: string }>(
     last = row;
     if (matches(row)) page.push(row);
   }
-  return { page, next: read.length === ROWS_A_PAGE ? (last?.id ?? null) : null };
+  return { page, next: read.length === rowsAtMost ? (last?.id ?? null) : null };
 }
 
 /** Filters receipts by a value in their detail. It searches the text first, because parsing a thousand takes long. */

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Hearing, Statement } from "../messages/commands.ts";
-import type { PayerRow, ReadRows, RecordRow, Rows, ToldRow } from "../rows/tables.ts";
+import type { ChunkRow, PayerRow, ReadRows, RecordRow, Rows, ToldRow } from "../rows/tables.ts";
 import type { Rule } from "./place.ts";
 import { positionId } from "./position.ts";
 
@@ -113,7 +113,7 @@ function* pagesOf(rows: ReadRows): Generator<ToldRow> {
   }
 }
 
-export type PlacedRecord = RecordRow & { beforeNanoUsd: NanoUsd };
+export type PlacedRecord = Omit<RecordRow, "chunk"> & { beforeNanoUsd: NanoUsd; chunk: ChunkRow };
 
 /** An account's final records that end above a position, in their order. */
 export function recordsOf(
@@ -128,8 +128,21 @@ export function recordsOf(
     .filter(({ id }) => id.startsWith(own))
     .map((row) => ({ ...row, beforeNanoUsd: Number(row.id.slice(own.length)) }))
     .filter(({ beforeNanoUsd, amountNanoUsd }) => beforeNanoUsd + amountNanoUsd > afterNanoUsd)
-    .slice(0, limit);
+    .slice(0, limit)
+    .flatMap((record) => {
+      const chunk = rows.get("chunk", record.chunk);
+      return chunk === undefined ? [] : { ...record, chunk };
+    });
 }
+
+/** Whether a transaction that may be in flight has a record of the account. */
+export function isSent(rows: ReadRows, account: string): boolean {
+  const name = JSON.stringify(account.toLowerCase());
+  return rows.list("transaction", { limit: MAX_IN_FLIGHT }).some(({ records }) => records.includes(name));
+}
+
+/** `SETTLER_WINDOW` is not higher. */
+const MAX_IN_FLIGHT = 64;
 
 export function recordId(account: string, beforeNanoUsd: NanoUsd): string {
   return `${account.toLowerCase()}:${positionId(beforeNanoUsd)}`;

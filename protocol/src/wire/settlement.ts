@@ -87,7 +87,7 @@ export const receiptSettlement = z.strictObject({
     .nullable()
     .describe(
       "Leads from the leaf to the statement's root. Null: there is no root yet, or the statement has more than " +
-        "256 uses: make it from GET /api/v1/statements/uses.",
+        "64 uses: make it from GET /api/v1/statements/uses.",
     ),
   record: bookedRecord.nullable().describe("The final debit. The contract's `verify` takes both proofs."),
 });

@@ -189,9 +189,9 @@ async function checkBooks(): Promise<void> {
       let debitedNanoUsd = 0;
       for (const { beforeNanoUsd, amountNanoUsd, isOwn, chunk } of await ledger.read(chainPartition(31337), query)) {
         assert.deepEqual([beforeNanoUsd, isOwn], [debitedNanoUsd, 1], payer);
-        const args = [chunk as `0x${string}`] as const;
+        const args = [chunk.id as `0x${string}`] as const;
         const block = await reader().readContract({ ...settlement(), functionName: "blockOf", args });
-        assert.ok(block > 0n, `the contract does not know the chunk ${chunk}`);
+        assert.ok(block > 0n, `the contract does not know the chunk ${chunk.id}`);
         debitedNanoUsd += amountNanoUsd;
       }
       const totals = await reader().readContract({ ...settlement(), functionName: "accountOf", args: [payer] });
