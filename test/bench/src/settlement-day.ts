@@ -3,28 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createChainClient } from "@inference/chain/rpc";
-import { createSettlementWatcher } from "@inference/chain/settlement-watcher";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
-import { makeCredentials } from "@inference/gateway/auth/credentials";
-import { openDatabase } from "@inference/host-node/database";
-import { openNodeLedger } from "@inference/host-node/ledger";
-import { timers } from "@inference/host-node/timers";
-import { chainPartition, type Partition } from "@inference/ledger/partition";
-import { reserveRequest } from "@inference/ledger/reservation";
-import { type Saga, send } from "@inference/ledger/saga";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { decodeChunk } from "@inference/protocol/chunk";
-import type { Address } from "@inference/protocol/credential";
-import { makeRequestId, type RequestId } from "@inference/protocol/id";
+import type { RequestId } from "@inference/protocol/id";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { type Keccak, pureKeccak } from "@inference/protocol/merkle-tree";
-import { createSettler } from "@inference/settler/settler";
 import { statementTrees } from "@inference/settler/statement-tree";
-import { createStatements } from "@inference/settler/statements";
-import { createPublicClient, hexToBytes, http, toHex } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
-import { inGroups, issueKey, makeKey } from "./books.ts";
+import { createPublicClient, hexToBytes, http } from "viem";
+import { addressAt, CHAIN_ID, CHARGE_NANO_USD, fail, openSettledBooks } from "./settled-books.ts";
 
 /**
  * A day's uses, settled end to end: written by the ledger's commands into a SQLite file, sealed, hashed, posted to the
@@ -36,16 +23,7 @@ const { values } = parseArgs({
 });
 const USES = Number(values.uses);
 const ACCOUNTS = Number(values.accounts);
-const CHAIN_ID = 31337;
-const CREDIT_TOKEN = 1_000_000_000n;
-const CEILING_NANO_USD = 1_000_000_000_000_000n;
-const CHARGE_NANO_USD = 123_456;
-const HOLD_NANO_USD = 200_000;
 const SNAPSHOT = "5".repeat(32);
-/** Odd, so that addresses have the bytes that real ones have: zeros cost less gas. */
-const SPREAD = 0x9e3779b97f4a7c15f39cc0605cedc8341082276bn;
-const mnemonic = "test test test test test test test test test test test junk";
-const settlerKey = mnemonicToAccount(mnemonic, { addressIndex: 4 }).getHdKey().privateKey ?? new Uint8Array();
 
 const keccak = await makeKeccak();
 const folder = mkdtempSync(join(tmpdir(), "settlement-day-"));
@@ -61,73 +39,16 @@ say({ hash: "WebAssembly", uses: USES, ...hashed(keccak, USES) });
 say({ hash: "JavaScript", uses: pureUses, ...hashed(pureKeccak, pureUses) });
 
 async function settleDay(chain: PrimaryChain, folder: string): Promise<void> {
-  const database = openDatabase(join(folder, "gateway.sqlite"), "NORMAL");
-  const ledger = openNodeLedger(database, { now: Date.now, epoch: 1, onAlert: fail, onFatal: fail });
-  const common = {
-    ...{ ledger, chainId: CHAIN_ID, settlement: chain.settlement, now: Date.now, onAlert: fail },
-    client: createChainClient({ url: chain.rpcUrl, fetch, random: Math.random, timers, tries: 3 }),
-  };
-  const watcher = createSettlementWatcher({
-    ...{ ...common, keccak, startBlock: chain.startBlock, confirmations: "finalized" },
+  const books = await openSettledBooks({
+    ...{ chain, keccak, accounts: ACCOUNTS, snapshot: SNAPSHOT, detail: "{}", secret: randomBytes(32) },
+    file: join(folder, "gateway.sqlite"),
   });
-  const settlement = { chainId: CHAIN_ID, address: chain.settlement };
-  const statements = createStatements({
-    ...common,
-    terms: { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 },
-    makeTree: statementTrees(settlement, keccak),
-  });
-  const settler = createSettler({ ...common, privateKey: toHex(settlerKey) });
-  const credentials = makeCredentials(randomBytes(32), { bytes: randomBytes });
-  const owners = Array.from({ length: ACCOUNTS }, (_, index) => issueKey(credentials, index, addressAt(index)));
-
-  await chain.raiseCeiling(CEILING_NANO_USD);
-  for (let index = 0; index < ACCOUNTS; index++) await chain.activate(addressAt(index), CREDIT_TOKEN);
-  await chain.finalize();
-  await follow(watcher);
-  await inGroups(ledger, ACCOUNTS, (index) => makeKey(owners[index] ?? fail("no account")));
-  const served = await measured(() =>
-    inGroups(ledger, USES, (index) => use(owners[index % ACCOUNTS] ?? fail("no account"))),
-  );
-  const sealed = await measured(() => statements.poll());
-  const posted = await measured(async () => {
-    while (!(await isFinal(owners.map(({ partition }) => partition)))) {
-      await settler.poll();
-      await chain.mine();
-      await follow(watcher);
-      await statements.poll();
-    }
-  });
+  const served = await measured(() => books.serve(USES));
+  const sealed = await measured(() => books.seal());
+  const posted = await measured(() => books.post());
   say({ uses: USES, accounts: ACCOUNTS, served, sealed, posted, ...(await chunksOf(chain)) });
   say({ memoryMiB: Math.round(process.resourceUsage().maxRSS / 1_024) });
-  await ledger.close();
-  database.close();
-
-  async function isFinal(accounts: readonly Partition[]): Promise<boolean> {
-    for (const account of accounts) {
-      const { baseNanoUsd, settledNanoUsd } = await ledger.read(account, { type: "bill" });
-      if (baseNanoUsd !== settledNanoUsd) return false;
-    }
-    return true;
-  }
-}
-
-async function follow(watcher: { poll(): Promise<{ outcome: string; reason?: string; more?: boolean }> }) {
-  for (let isMore = true; isMore; ) {
-    const { outcome, reason, more = false } = await watcher.poll();
-    if (outcome === "halted" || outcome === "waiting") fail(reason);
-    isMore = more;
-  }
-}
-
-function* use({ partition, digest }: { partition: Partition; digest: string }): Saga<void> {
-  const at = Date.now();
-  const id = makeRequestId(at, randomBytes(10));
-  const request = { id, at, owner: partition, payer: { kind: "key", digest } as const, detail: "{}" };
-  const terms = { amountNanoUsd: HOLD_NANO_USD, leaseMs: 900_000, chain: chainPartition(CHAIN_ID) };
-  const { status } = yield* reserveRequest({ ...request, ...terms });
-  if (status !== "reserved") fail(`a reserve ended as ${status}`);
-  const end = { chargeNanoUsd: CHARGE_NANO_USD, lossNanoUsd: 0, detail: "{}", snapshot: SNAPSHOT };
-  yield* send(partition, { type: "settle", id, at, ...end });
+  await books.close();
 }
 
 /** What the contract says of all chunks. Throws if it was not debited what the uses cost. */
@@ -181,14 +102,6 @@ async function measured(work: () => Promise<void>): Promise<{ seconds: number; c
   return { seconds: tenths(performance.now() - from), cpuSeconds: tenths((user + system) / 1_000) };
 }
 
-function addressAt(index: number): Address {
-  return `0x${((BigInt(index + 1) * SPREAD) % 2n ** 160n).toString(16).padStart(40, "0")}`;
-}
-
 function say(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
-}
-
-function fail(reason: unknown): never {
-  throw new Error(`The day was not settled: ${String(reason)}`);
 }
