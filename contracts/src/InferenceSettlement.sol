@@ -298,6 +298,8 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     function accountOf(address account) public view returns (uint80, uint80, uint80) {
         uint256 totals = _accounts[account].totals;
+        // Each total is 80 bits of the word.
+        // forge-lint: disable-next-line(unsafe-typecast)
         return (uint80(totals >> 80), uint80(totals), uint80(totals >> 160));
     }
 
@@ -389,6 +391,8 @@ contract InferenceSettlement is IInferenceSettlement {
         for (uint256 i; i < servers.length; ++i) {
             bytes22 current = ChunkCodec.agentAt(from);
             require(from + ChunkCodec.AGENT_BYTES <= end && current > previous, MalformedData(from));
+            // The first 20 of the 22 bytes, and the last 2.
+            // forge-lint: disable-next-line(unsafe-typecast)
             (address agent, uint16 day) = (address(bytes20(current)), uint16(uint176(current)));
             require(day <= today, WrongDay(day, today));
             // A chain without agents has no registry.
@@ -412,8 +416,8 @@ contract InferenceSettlement is IInferenceSettlement {
                 Account storage slot = _accounts[account];
                 uint256 totals = slot.totals;
                 uint256 amount;
-                if (before == uint80(totals)) {
-                    amount = uint80(totals >> 80) - before;
+                if (before == totals & type(uint80).max) {
+                    amount = (totals >> 80 & type(uint80).max) - before;
                     if (asked < amount) amount = asked;
                     if (left < amount) amount = left;
                 }

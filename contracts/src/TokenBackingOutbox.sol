@@ -84,7 +84,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
         // A smaller batch shortens the wait in proportion, so that a caller who asks for little delays nothing.
         uint256 wait = Math.ceilDiv(MIN_INTERVAL * amount, Math.min(_pending, MAX_BATCH));
         (_flushed, _pending) = (flushedAfter.toUint88(), pendingAfter.toUint88());
-        _nextFlushAt = uint40(block.timestamp + wait);
+        _nextFlushAt = (block.timestamp + wait).toUint40();
         STABLECOIN.safeTransfer(address(adapter), (amount + cost) * SCALE);
         id = adapter.send{value: msg.value}(amount, cost, msg.sender);
         emit Flushed(id, msg.sender, amount, cost, flushedAfter, pendingAfter);
