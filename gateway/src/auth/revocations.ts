@@ -3,8 +3,8 @@ import { send } from "@inference/ledger/saga";
 import type { Environment } from "../environment.ts";
 
 /**
- * Secrets of keys that were revoked or replaced, in the key-value store, by their digests: an account whose rows are put
- * back to an older state revives none of them.
+ * Secrets of keys that were revoked or replaced, in the key-value store, by their digests: an account whose rows are
+ * put back to an older state revives none of them.
  */
 type Stores = Pick<Environment, "keyValue" | "ledger">;
 

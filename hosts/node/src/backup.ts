@@ -6,7 +6,8 @@ export type BackedUp = { file: string; bytes: number };
 
 /**
  * `npm run gateway -- backup FILE`: copies the ledger into one file, also while the gateway runs. The copy has every
- * request that was answered before the command. The key-value store is not copied: it has the revocations that are newer than the copy.
+ * request that was answered before the command. The key-value store is not copied: it has the revocations that are
+ * newer than the copy.
  */
 export function backUpLedger(database: string, to: string): BackedUp {
   if (!existsSync(database)) throw new Error(`There is no database ${database}: set DATABASE_FILE.`);
