@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ceilingPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { utcDay } from "@inference/protocol/window";
 import { toFunctionSelector } from "viem";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
@@ -44,6 +46,18 @@ test("a lowered ceiling counts when it is seen, to zero if need be", async () =>
   await chain.lowerCeiling(0n);
   await drain();
   assert.equal(await ceiling(), 0);
+});
+
+test("a ceiling lowered by less than earlier days take of it counts as lowered", async () => {
+  const { drain, ceiling, ledger } = watch(chain);
+  await drain();
+  const carry = { type: "setCarry", day: utcDay(Date.now()), amountNanoUsd: 2_000_000_000 } as const;
+  await ledger.run(() => send(ceilingPartition, carry));
+  await drain();
+  await chain.lowerCeiling(49n * usd);
+  await drain();
+  assert.equal(await ceiling(), 47_000_000_000);
+  assert.ok(((await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0) > 0, "no node may undo it");
 });
 
 test("a ceiling lowered and raised again before either is final stays low until the raise is final", async () => {

@@ -39,7 +39,8 @@ export function createCeilingWatcher(options: {
     ]);
     if (whenFinal === null || whenSeen === null) return;
     const limitNanoUsd = Math.min(toNanoUsd(whenFinal), toNanoUsd(whenSeen));
-    const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
+    // Of a day from which earlier days take nothing: the ceiling itself.
+    const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: 0 })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
     const isLowered = limitNanoUsd < current;
     const loweredAt = (await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0;
