@@ -11,9 +11,9 @@ import type { NodeSettings } from "./settings.ts";
 export type Restored = { partition: Partition };
 
 /**
- * `npm run gateway -- restore PARTITION [BACKUP]`, while the gateway is stopped: takes the rows of an account or identity
- * from a backup. `ceiling` and an agent's sales are never taken from one: the accounts tell them again. `chain` makes
- * the next start read the chain from its first block.
+ * `npm run gateway -- restore PARTITION [BACKUP]`, while the gateway is stopped: takes the rows of an account or
+ * identity from a backup. `ceiling` and an agent's sales are never taken from one: the accounts tell them again.
+ * `chain` makes the next start read the chain from its first block.
  */
 export async function restorePartition(settings: NodeSettings, name: string, backup?: string): Promise<Restored> {
   const chain = chainPartition(settings.PRIMARY_CHAIN_ID);
