@@ -152,7 +152,7 @@ contract SettleDebitsTest is SettleTest {
 
     function testFuzzSettle_todayOrYesterdayUntilSix(uint32 day, uint256 time) public {
         time = bound(time, 0, 1 days - 1);
-        day = uint32(bound(day, 0, today + 2));
+        day = uint32(bound(day, today - 2, today + 2));
         vm.warp(today * 1 days + time);
         bytes memory data = debit(alice, 1);
         if (day == today || (day + 1 == today && time < 6 hours)) {
@@ -240,6 +240,12 @@ contract SettleDebitsTest is SettleTest {
         bool isOrdered = a.agent < b.agent || (a.agent == b.agent && a.day < b.day);
         if (isOrdered) assertEq(settle(data).length, 1);
         else expectRefusal(data, malformed(1 + 22));
+    }
+
+    function testSettle_tableNamesAnAgentsDayOnce() public {
+        Listed[] memory entries = new Listed[](2);
+        (entries[0], entries[1]) = (Listed(agent, uint16(today)), Listed(agent, uint16(today)));
+        expectRefusal(Chunks.encode(entries, list(ask(alice, 1))), malformed(1 + 22));
     }
 
     function testSettle_agentThatIsNotInTheTable() public {

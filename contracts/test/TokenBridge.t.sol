@@ -336,6 +336,16 @@ contract TokenBridgeTest is ThreeChains {
         assertEq(settlement.creditNanoUsd(bob), 205e9);
     }
 
+    function testDeliver_waitingTransferHoldsUpNoActivation() public {
+        fundTokenOn(one, alice, 100e6);
+        fundFloat(EID_1, 50e6);
+        Packet memory transfer = bridgeFrom(one, primary, alice, 15e6);
+        relay(primary.lz, transfer);
+        assertNotEq(primary.bridge.waiting(transfer.guid), 0);
+        relay(primary.lz, activateFrom(one, alice, 40e6));
+        assertEq(settlement.creditNanoUsd(alice), 40e9);
+    }
+
     /// @dev A message that the timelock removed holds up nothing.
     function testDiscard_lettingTheNextOneThrough() public {
         fundTokenOn(one, alice, 1_000e6);
@@ -350,6 +360,22 @@ contract TokenBridgeTest is ThreeChains {
         primary.bridge.deliver(second.guid, EID_1, messageOf(second));
         relay(primary.lz, activateFrom(one, alice, 10e6));
         assertEq(settlement.creditNanoUsd(alice), 50e9);
+    }
+
+    function testDiscard_severalInARow() public {
+        fundTokenOn(one, alice, 1_000e6);
+        fundFloat(EID_1, 50e6);
+        Packet[3] memory packets;
+        for (uint256 i; i < 3; ++i) {
+            packets[i] = activateFrom(one, alice, i < 2 ? 400e6 : 40e6);
+            relay(primary.lz, packets[i]);
+        }
+        vm.startPrank(timelock);
+        primary.bridge.discard(packets[0].guid);
+        primary.bridge.discard(packets[1].guid);
+        vm.stopPrank();
+        primary.bridge.deliver(packets[2].guid, EID_1, messageOf(packets[2]));
+        assertEq(settlement.creditNanoUsd(alice), 40e9);
     }
 
     function expectNotNext(Packet memory packet) private {
