@@ -1,7 +1,9 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { withSignature } from "@inference/protocol/signed-receipt";
 import { http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import {
@@ -35,7 +37,7 @@ before(
     }
     honest = (await verify(connectionOf(), { log: { receipts, isComplete: true } })).evidence;
   },
-  { timeout: 120_000 },
+  { timeout: 600_000 },
 );
 after(async () => {
   await devnet?.stop();
@@ -91,56 +93,190 @@ test("one's own nodes and the settlement's address are enough, wherever the gate
   for (const { trusts } of checks) equal(trusts.join().includes("the gateway, for the contract"), false);
 });
 
-/** What a gateway might say instead, and the check that catches it. `judge.test.ts` has all lies, in evidence. */
-type Lie = { caughtBy: Check["id"]; tell: (path: string, answer: Said) => void };
+/** What a gateway might say instead, and the check that catches it. `lies.test.ts` has all lies, in evidence. */
+type Lie = { caughtBy: Check["id"]; says: RegExp; tell: (path: string, answer: Said) => void };
 // biome-ignore lint/suspicious/noExplicitAny: lies do not keep to a schema
 type Said = any;
+const USES = "/api/v1/statements/uses";
+const AGENT = `0x${"a".repeat(40)}`;
+const OFFER = `0x${"b".repeat(64)}`;
+
 const lies: Record<string, Lie> = {
   "another settlement contract": {
     caughtBy: "contract",
+    says: /^you named 0x.* and the gateway names 0x1{40}$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/contracts") data.chains[0].contracts.inferenceSettlement = `0x${"1".repeat(40)}`;
     },
   },
   "a charge above the usage, everywhere": {
     caughtBy: "leaves",
+    says: /^unproven, /,
     tell: (path, { data }) => {
       if (path === "/api/v1/activity") data[0].charge_nano_usd += 1_000;
-      if (path === "/api/v1/statements/uses") last<Said>(data).charge_nano_usd += 1_000;
+      if (path === USES) {
+        last<Said>(data).charge_nano_usd += 1_000;
+        last<Said>(data).ends_at_nano_usd += 1_000;
+      }
+      if (path === "/api/v1/credits") data.total_usage_nano_usd += 1_000;
+    },
+  },
+  "a charge above the usage, in the receipt": {
+    caughtBy: "usage",
+    says: /^req_.* cost \$.*, and its usage \$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data[0].charge_nano_usd += 1_000;
+    },
+  },
+  "a charge without its tokens": {
+    caughtBy: "usage",
+    says: /was charged without its tokens, by which its model is priced$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data[0].basis = "flat";
     },
   },
   "prices that nobody sees": {
     caughtBy: "prices",
+    says: /^the published prices are not those of the snapshot/,
     tell: (path, answer) => {
       if (path.startsWith("/api/v1/prices/")) answer.data = [];
     },
   },
+  "prices that are not those of the leaf": {
+    caughtBy: "leaves",
+    says: /^unproven, /,
+    tell: (path, { data }) => {
+      if (path === USES || path === "/api/v1/activity") for (const each of data) each.price_snapshot = "0".repeat(32);
+    },
+  },
   "a use that it leaves out": {
     caughtBy: "leaves",
+    says: /^unproven, /,
     tell: (path, { data }) => {
-      if (path === "/api/v1/statements/uses") data.shift();
+      if (path === USES) data.shift();
+    },
+  },
+  "one request that it charges twice": {
+    caughtBy: "leaves",
+    says: /^the request req_.* is charged twice$/,
+    tell: (path, { data }) => {
+      if (path === USES) data[1].id = data[0].id;
+    },
+  },
+  "uses that nobody made, of which it keeps no receipts": {
+    caughtBy: "leaves",
+    says: /^unproven, /,
+    tell: (path, { data }) => {
+      if (path === USES)
+        for (const each of data) each.id = each.id.replace(/.$/, (end: string) => (end === "0" ? "1" : "0"));
+      if (path === "/api/v1/activity") data.length = 0;
+      if (path === "/api/v1/status") data.receipt_retention_days = 0;
+    },
+  },
+  "two uses that change places": {
+    caughtBy: "leaves",
+    says: /^unproven, /,
+    tell: (path, { data }) => {
+      if (path === USES) [data[0].id, data[1].id] = [data[1].id, data[0].id];
+    },
+  },
+  "a day on which the request was not": {
+    caughtBy: "leaves",
+    says: /^unproven, /,
+    tell: (path, { data }) => {
+      if (path === USES) data[0].day_served = "2026-01-02";
+      if (path === "/api/v1/activity") last<Said>(data).created_at = "2026-01-02T10:00:00.000Z";
+    },
+  },
+  "an agent that serves, whose serve it books as the provider's": {
+    caughtBy: "leaves",
+    says: /^unproven, /,
+    tell: (path, { data }) => {
+      const isListed = path === USES || path === "/api/v1/activity";
+      if (isListed) for (const each of data) Object.assign(each, { served_by: AGENT, offer: OFFER });
+    },
+  },
+  "an agent's part in a debit": {
+    caughtBy: "debits",
+    says: /^the record from \$0 is not in its chunk$/,
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/statements") return;
+      const [{ parts, amount_nano_usd: amount }] = data.records;
+      parts.push({ agent: AGENT, day: "2026-11-02", amount: amount / 1e9, amount_nano_usd: amount });
     },
   },
   "one debit fewer": {
     caughtBy: "debits",
+    says: /^the records end at \$.*, and the chain debited \$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/statements") data.records.pop();
     },
   },
+  "a first debit that it leaves out": {
+    caughtBy: "debits",
+    says: /^a record begins at \$0\.\d+, and the one before it ends at \$0$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/statements") data.records.shift();
+    },
+  },
+  "a smaller debit": {
+    caughtBy: "debits",
+    says: /^the record from \$.* is not in its chunk$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/statements") last<Said>(data.records).amount_nano_usd -= 1;
+    },
+  },
   "less credit than was activated": {
     caughtBy: "balance",
+    says: /^the gateway credits \$.*, and \$5 was activated up to block \d+$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/credits") data.total_credits_nano_usd -= 1;
     },
   },
+  "less left than there is": {
+    caughtBy: "receipts",
+    says: /^spent, reserved and available do not come to the credits$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/credits") data.available_nano_usd -= 1;
+    },
+  },
+  "more spent than the days come to": {
+    caughtBy: "receipts",
+    says: /^the days come to \$.*, and \$.* was spent$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity added up") data[0].usage_nano_usd -= 1;
+    },
+  },
+  "a receipt that it lists twice": {
+    caughtBy: "receipts",
+    says: /^a receipt is in the list twice$/,
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data.push(data[0]);
+    },
+  },
 };
 
-for (const [name, { caughtBy, tell }] of Object.entries(lies)) {
-  test(`a gateway that tells of ${name} is caught`, { timeout: 60_000 }, async () => {
+for (const [name, { caughtBy, says, tell }] of Object.entries(lies)) {
+  test(`a gateway that tells of ${name} is caught`, async () => {
     const { checks, outcome } = await verifyLiar(tell);
-    deepEqual([outcome, outcomes(checks)[caughtBy]], ["fail", "fail"], JSON.stringify(checks, null, 1));
+    const found = [outcome, outcomes(checks)[caughtBy], says.test(detail(checks, caughtBy))];
+    deepEqual(found, ["fail", "fail", true], JSON.stringify(checks, null, 1));
   });
 }
+
+test("a request that the gateway repeats with the key that it saw fails, and a receipt that another key signs", async () => {
+  const repeated = await judge({ ...honest, log: { receipts: receipts.slice(0, 5), isComplete: true } });
+  equal(repeated.outcome, "fail");
+  match(detail(repeated.checks, "requests"), /^1 uses of \$.* are no requests of yours, such as req_/);
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const forged = receipts.map((text) => {
+    const input = text.slice(0, text.lastIndexOf("."));
+    return withSignature(input, sign(null, Buffer.from(input), privateKey));
+  });
+  const lying = await judge({ ...honest, log: { receipts: forged, isComplete: true } });
+  equal(lying.outcome, "fail");
+  match(detail(lying.checks, "requests"), /^no receipt of the log is signed with the contract's key$/);
+});
 
 /** Verifies with a gateway that tells something else. */
 async function verifyLiar(tell: Lie["tell"], options: { chains?: Record<number, ChainOptions> } = {}) {
@@ -154,7 +290,7 @@ async function verifyLiar(tell: Lie["tell"], options: { chains?: Record<number, 
     const before = JSON.stringify(answer);
     tell(path, answer);
     if (JSON.stringify(answer) !== before) lied += 1;
-    return Response.json(answer);
+    return Response.json(answer, { status: response.status });
   };
   const verdict = await verify(connectionOf({ fetch: lyingFetch, ...options }));
   notEqual(lied, 0, "it told the truth");
