@@ -63,6 +63,24 @@ contract SettleAgentsTest is SettleTest {
         assertBooks();
     }
 
+    /// @dev A part takes its share of a debit cut short, also where its agent has no capacity for it.
+    function testSettle_excessLeavesNoMoreToLaterParts() public {
+        address second = addAgent(address(type(uint160).max), 20e9);
+        pool.setCapacity(agent, today, 2e9);
+        lowerCeiling(10e9);
+        Listed[] memory entries = new Listed[](2);
+        (entries[0], entries[1]) = (Listed(agent, uint16(today)), Listed(second, uint16(today)));
+        Asked memory asked = ask(alice, 15e9);
+        asked.parts = new AskedPart[](2);
+        (asked.parts[0], asked.parts[1]) = (AskedPart(0, 6e9), AskedPart(1, 9e9));
+        IInferenceSettlement.Record memory booked = settle(Chunks.encode(entries, list(asked)))[0];
+        assertPart(booked.parts[0], agent, today, 2e9);
+        assertPart(booked.parts[1], second, today, 4e9);
+        assertEq(settlement.owedProviderNanoUsd(), 4e9);
+        assertServed(alice, 6e9);
+        assertBooks();
+    }
+
     /// @dev The capacity is used up record by record within a chunk.
     function testSettle_capacityWithinAChunk() public {
         Asked memory a = askServed(alice, 15e9, 15e9);
@@ -110,6 +128,11 @@ contract SettleAgentsTest is SettleTest {
         }
     }
 
+    function testSettle_dayServedIsNotTomorrow() public {
+        bytes memory reason = abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, today + 1, today);
+        expectRefusal(serve(alice, 1, today + 1), reason);
+    }
+
     /// @dev Yesterday's chunk can pay what an agent served today.
     function testSettle_servedAfterTheDayOfTheChunk() public {
         vm.warp((today + 1) * 1 days);
@@ -128,6 +151,15 @@ contract SettleAgentsTest is SettleTest {
         if (first > amount) expectRefusal(data, abi.encodeWithSelector(selector, 100 + 1 + 22 + 69));
         else if (second > amount - first) expectRefusal(data, abi.encodeWithSelector(selector, 100 + 1 + 22 + 69 + 9));
         else settle(data);
+    }
+
+    function testSettle_partsTogetherAboveTheAmount() public {
+        Asked memory asked = ask(alice, 10);
+        asked.parts = new AskedPart[](2);
+        (asked.parts[0], asked.parts[1]) = (AskedPart(0, 6), AskedPart(0, 5));
+        bytes4 selector = IInferenceSettlement.PartsAboveAmount.selector;
+        bytes memory reason = abi.encodeWithSelector(selector, 100 + 1 + 22 + 69 + 9);
+        expectRefusal(Chunks.encode(table(agent, today), list(asked)), reason);
     }
 
     /// @dev 255 agents in the table, each with a part in one record.
