@@ -111,6 +111,19 @@ contract SettleProofsTest is SettleTest {
         assertTrue(settlement.verify(uses[2], Chunks.proofOf(leaves, 2), second, new bytes32[](0)));
     }
 
+    /// @dev A statement that begins within a use charges the rest of it: an earlier record debited none of this.
+    function testVerify_useChargedInPart() public {
+        (IInferenceSettlement.Use[] memory uses,) = usesFrom(alice, 0, 1);
+        (uses[0].endsAtNanoUsd, uses[0].costNanoUsd, uses[0].chargedNanoUsd) = (5, 5, 3);
+        Asked memory asked = ask(alice, 2);
+        asked.root = settlement.leafOf(uses[0]);
+        IInferenceSettlement.Record memory first = settle(Chunks.encode(new Listed[](0), list(asked)))[0];
+        (asked.before, asked.amount) = (2, 3);
+        IInferenceSettlement.Record memory second = settle(Chunks.encode(new Listed[](0), list(asked)))[0];
+        assertFalse(settlement.verify(uses[0], new bytes32[](0), first, new bytes32[](0)));
+        assertTrue(settlement.verify(uses[0], new bytes32[](0), second, new bytes32[](0)));
+    }
+
     /// @dev The settler repeats a root in a record that its uses do not lie in, and in a record of another account.
     function testVerify_repeatedStatement() public {
         (IInferenceSettlement.Use[] memory uses, bytes32[] memory leaves) = usesFrom(alice, 0, 2);
