@@ -54,9 +54,14 @@ function tryMutant({ file, from, to, tests }: Mutant): "killed" | "SURVIVES" | "
 
 /** A Solidity suite by its file, other tests by parts of their paths. */
 function runTests(tests: string): boolean {
-  const command = tests.endsWith(".t.sol")
-    ? ["contracts/script/forge.ts", "test", "--match-path", `test/${tests}`]
+  const isSolidity = tests.endsWith(".t.sol");
+  const command = isSolidity
+    ? ["contracts/script/forge.ts", "test", "--fail-fast", "--match-path", `test/${tests}`]
     : ["tools/test.ts", ...tests.split(" ")];
-  const environment = { ...process.env, FOUNDRY_PROFILE: "fast" };
-  return spawnSync(process.execPath, command, { cwd: root, env: environment, stdio: "ignore" }).status === 0;
+  const env = { ...process.env, FOUNDRY_PROFILE: "fast" };
+  const stdio = ["ignore", isSolidity ? "pipe" : "ignore", "ignore"] as const;
+  const { status, stdout } = spawnSync(process.execPath, command, { cwd: root, env, stdio: [...stdio] });
+  // A mutant that does not compile is not killed.
+  if (isSolidity && status !== 0 && !stdout.includes("Failing tests:")) throw new Error(`forge ran no test: ${stdout}`);
+  return status === 0;
 }
