@@ -1,5 +1,6 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { BridgeMessage, DollarView, FollowedChain, FollowedChains } from "@inference/protocol/dollars";
+import { joined } from "@inference/protocol/joined";
 import { ownValue } from "@inference/protocol/own-value";
 import { createAlarm } from "./alarm.ts";
 import {
@@ -66,7 +67,6 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
   /** The messages in transit that their destinations have verified, and the place of the next one to ask for. */
   let verified = new Set<string>();
   let nextLookUp = 0;
-  let polling: Promise<void> | undefined;
 
   async function load(): Promise<Messages> {
     const text = await store.load();
@@ -217,12 +217,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
   }
 
   return {
-    poll() {
-      polling ??= poll().finally(() => {
-        polling = undefined;
-      });
-      return polling;
-    },
+    poll: joined(poll),
     view: () => view,
   };
 }

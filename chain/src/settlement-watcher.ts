@@ -5,6 +5,7 @@ import { send } from "@inference/ledger/saga";
 import type { CursorRow } from "@inference/ledger/tables";
 import { ChainUnavailable, type PendingActivation } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
+import { joined } from "@inference/protocol/joined";
 import type { Keccak } from "@inference/protocol/merkle-tree";
 import { createAlarm } from "./alarm.ts";
 import { createCeilingWatcher } from "./ceiling-watcher.ts";
@@ -94,7 +95,6 @@ export function createSettlementWatcher(options: SettlementWatcherOptions): Sett
   const pending = createPending();
   const early = createEarlyCredit(options);
   const status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
-  let polling: Promise<PollResult> | undefined;
   let waitingSince: number | undefined;
   let isToReread = false;
   let { mayBeCopy = false } = options;
@@ -229,12 +229,7 @@ export function createSettlementWatcher(options: SettlementWatcherOptions): Sett
   }
 
   return {
-    poll() {
-      polling ??= poll().finally(() => {
-        polling = undefined;
-      });
-      return polling;
-    },
+    poll: joined(poll),
     status: () => ({ ...status }),
     reread() {
       isToReread = true;

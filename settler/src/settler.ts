@@ -10,6 +10,7 @@ import type { TransactionRow } from "@inference/ledger/tables";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { ServedPart, SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
+import { joined } from "@inference/protocol/joined";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { type Hex, keccak256 } from "viem";
@@ -111,7 +112,6 @@ export function createSettler(options: SettlerOptions): Settler {
   };
   const fixCarry = createCarry({ ledger, partition, now });
   const transfer: Content = { call: { to: account.address, data: "0x" }, day: 0, records: [] };
-  let polling: Promise<SettlerStatus> | undefined;
 
   /** Durable when it resolves. */
   const run = <C extends Command>(command: C): Promise<ReplyOf<C>> =>
@@ -286,12 +286,7 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    poll() {
-      polling ??= poll().finally(() => {
-        polling = undefined;
-      });
-      return polling;
-    },
+    poll: joined(poll),
     status: () => ({ ...status }),
   };
 }

@@ -6,6 +6,7 @@ import { chainPartition, type Partition, partitionAddress } from "@inference/led
 import { send } from "@inference/ledger/saga";
 import { settledUse } from "@inference/ledger/settled-use";
 import type { ServedPart } from "@inference/protocol/chunk";
+import { joined } from "@inference/protocol/joined";
 import type { NanoUsd } from "@inference/protocol/money";
 import { chargedOf, type SettledUse } from "@inference/protocol/use-leaf";
 import type { MakeStatementTree } from "./statement-tree.ts";
@@ -42,7 +43,6 @@ export function createStatements(options: StatementsOptions): Statements {
   const { ledger, terms, now, makeTree, maxUses = Number.MAX_SAFE_INTEGER } = options;
   const chain = chainPartition(options.chainId);
   const alarm = createAlarm(options);
-  let polling: Promise<void> | undefined;
 
   const run = <C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> =>
     ledger.run(() => send(partition, command), { untilDurable: true });
@@ -111,14 +111,9 @@ export function createStatements(options: StatementsOptions): Statements {
   }
 
   return {
-    poll() {
-      polling ??= poll()
-        .catch((error) => alarm("failed", `statements are not made, and are tried again: ${String(error)}`))
-        .finally(() => {
-          polling = undefined;
-        });
-      return polling;
-    },
+    poll: joined(() =>
+      poll().catch((error) => alarm("failed", `statements are not made, and are tried again: ${String(error)}`)),
+    ),
   };
 }
 

@@ -1,4 +1,5 @@
 import { fail } from "@inference/protocol/errors";
+import { joined } from "@inference/protocol/joined";
 import type { Price, PriceSnapshot } from "@inference/protocol/model";
 import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
@@ -46,7 +47,6 @@ export function makePriceList(
   let latest: PriceSnapshot | undefined;
   /** The texts of snapshots that may not be stored yet, by id. */
   const unkept = new Map<string, string>();
-  let underWay: Promise<PriceSnapshot> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** The prices that were read last: many holds of one process have the same. */
   let earlier: { id: string; prices: ReadonlyMap<string, Price> } | undefined;
@@ -89,12 +89,7 @@ export function makePriceList(
     }
   }
 
-  function refresh(): Promise<PriceSnapshot> {
-    underWay ??= readAgain().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  }
+  const refresh = joined(readAgain);
 
   async function read(): Promise<string> {
     if (pricesFile !== null) return pricesFile;
