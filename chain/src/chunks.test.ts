@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import type { Hearing } from "@inference/ledger/commands";
 import { accountPartition, chainPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
 import { alice, bob, type Watch, watch } from "./testing/watch.ts";
@@ -37,6 +39,12 @@ async function postTwo(): Promise<void> {
 
 async function debited({ ledger }: Watch, account: typeof alice): Promise<number> {
   return (await ledger.read(accountPartition(account), { type: "bill" })).debitedNanoUsd;
+}
+
+/** What the account is told; null while it has to wait. */
+async function totalsOf({ ledger }: Watch, account: typeof alice): Promise<Hearing | null> {
+  const reply = await ledger.run(() => send(partition, { type: "inquire", account }));
+  return reply.status === "answered" ? reply.hearing : null;
 }
 
 async function assertRead(watching: Watch): Promise<void> {
@@ -123,11 +131,10 @@ test("after a reread an account is answered once a block is final that is later 
   const watching = watch(chain);
   await postTwo();
   await watching.drain();
-  await watching.ledger.read(partition, { type: "payer", account: alice });
   const block = await chain.latest();
   watching.watcher.reread();
   await watching.drain();
-  const totals = () => watching.ledger.read(partition, { type: "payer", account: alice });
+  const totals = () => totalsOf(watching, alice);
   assert.equal(await totals(), null);
   await chain.mine(8);
   await watching.drain();
@@ -145,7 +152,7 @@ test("after a start with rows that may be a copy an account is answered once the
   await first.drain();
   await chain.mine(9);
   const { ledger } = first;
-  const totals = () => ledger.read(partition, { type: "payer", account: alice });
+  const totals = () => totalsOf(first, alice);
   await first.drain();
   assert.notEqual(await totals(), null);
   await chain.mine(6);

@@ -5,6 +5,7 @@ import { readUint } from "@inference/chain/settlement-view";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { isRead } from "@inference/ledger/tables";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
@@ -48,8 +49,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   async function reconcileDue(): Promise<void> {
     const cursor = await ledger.read(partition, { type: "cursor" });
-    const block = cursor === null || cursor.block < cursor.readyFrom ? null : await readBlock(client, cursor.block);
-    if (block === null || block.hash !== cursor?.blockHash) return;
+    if (!isRead(cursor)) return;
+    const block = await readBlock(client, cursor.block);
+    if (block?.hash !== cursor.blockHash) return;
     const last = dayNumber(block.at - GRACE_MS) - 1;
     const known = await ledger.read(partition, { type: "reconciliations", limit: OPEN_DAYS });
     const closed = known.find(({ closedAt }) => closedAt !== null);

@@ -6,7 +6,7 @@ import type { Command, RecordName, ReplyOf } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DueStatement } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
-import type { TransactionRow } from "@inference/ledger/tables";
+import { isRead, type TransactionRow } from "@inference/ledger/tables";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { ServedPart, SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
@@ -120,8 +120,7 @@ export function createSettler(options: SettlerOptions): Settler {
   /** The block up to which the ledger has read the chain, and the latest block. */
   async function readHeads(): Promise<{ read: Block; latest: Block }> {
     const cursor = await ledger.read(partition, { type: "cursor" });
-    if (cursor === null || cursor.block < cursor.readyFrom)
-      throw new ChainUnavailable("the chain's debits are not read yet");
+    if (!isRead(cursor)) throw new ChainUnavailable("the chain's debits are not read yet");
     const [read, latest] = await Promise.all([readBlock(client, cursor.block), readBlock(client, "latest")]);
     if (latest === null || read?.hash !== cursor.blockHash) {
       throw new ChainUnavailable(`the node does not have block ${cursor.block}, up to which the ledger has read`);

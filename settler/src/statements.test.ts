@@ -46,8 +46,10 @@ async function makeWorld(
   return { ...gateway, statements };
 }
 
-const toldBy = ({ host }: World, account: Address) =>
-  answer(host.rows(partition), { type: "payer", account })?.told ?? null;
+const toldBy = ({ host }: World, account: Address) => {
+  const reply = host.apply(partition, { type: "inquire", account });
+  return reply.status === "answered" ? reply.hearing.told : null;
+};
 const billOf = ({ host }: World, account: Address) => answer(host.rows(accountPartition(account)), { type: "bill" });
 const agent = (index: number): Address => `0x${String(index).padStart(40, "a")}`;
 const servedBy = (index: number) => ({ server: agent(index), offer: `0x${"5".repeat(64)}` });

@@ -1,8 +1,8 @@
 import { lowerAllowances } from "@inference/ledger/allowances";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { isRead } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
-import { zeroAddress } from "viem";
 import type { Environment } from "../environment.ts";
 
 type Ledger = Pick<Environment, "clock" | "ledger">;
@@ -26,7 +26,7 @@ export async function tellAgain(
   { clock, ledger }: Ledger,
   { chain, limit, after }: { chain: Partition; limit: Partition; after: string | null },
 ): Promise<string | null> {
-  if ((await ledger.read(chain, { type: "payer", account: zeroAddress })) === null) {
+  if (!isRead(await ledger.read(chain, { type: "cursor" }))) {
     throw new Error("The chain is not read far enough: wait until /healthz says that the ledger is ok.");
   }
   if (after === null) await emptyLimit({ clock, ledger }, limit);

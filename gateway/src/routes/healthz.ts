@@ -1,7 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
+import { isRead } from "@inference/ledger/tables";
 import { healthAnswer } from "@inference/protocol/wire/answers";
-import { zeroAddress } from "viem";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
@@ -67,8 +67,7 @@ async function ledgerHealth({ config, environment }: Gateway, at: number): Promi
   try {
     const chain = chainPartition(config.settlement.chainId);
     // Before the chain is read far enough, no account is told its totals, and after a start each has to hear them.
-    const totals = await environment.ledger.read(chain, { type: "payer", account: zeroAddress });
-    if (totals === null) return "behind";
+    if (!isRead(await environment.ledger.read(chain, { type: "cursor" }))) return "behind";
     await environment.ledger.read(ceilingPartition, { type: "ceiling", at });
     return environment.ledger.writable ? "ok" : "unavailable";
   } catch (error) {

@@ -32,14 +32,13 @@ import {
 import {
   type DueStatement,
   dueStatements,
-  hearingOf,
   isSent,
   type PlacedRecord,
   recordsOf,
   type Waiting,
   waitingOf,
 } from "../rules/told.ts";
-import type { Claim, CredentialFault, Hearing, Payer } from "./commands.ts";
+import type { Claim, CredentialFault, Payer } from "./commands.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -89,8 +88,6 @@ export type Queries = {
   };
   /** Account: the use that ends at a position. */
   use: { query: { type: "use"; endsAtNanoUsd: NanoUsd }; answer: UseRow | null };
-  /** Chain: the totals of an account, and the statement that it told; null while the chain is not read far enough. */
-  payer: { query: { type: "payer"; account: string }; answer: Hearing | null };
   /** Chain: the accounts that ever activated, in the order of their addresses. */
   payers: { query: { type: "payers"; after?: string; limit: number }; answer: string[] };
   /** Chain: the statements that can be debited now, oldest first. */
@@ -134,7 +131,6 @@ const answers: { [T in QueryType]: (rows: ReadRows, query: Queries[T]["query"]) 
   bill: billView,
   uses: usesOf,
   use: (rows, { endsAtNanoUsd }) => rows.get("use", positionId(endsAtNanoUsd)) ?? null,
-  payer: (rows, { account }) => hearingOf(rows, account),
   payers: (rows, query) => rows.list("payer", query).map(({ id }) => id),
   dueStatements: (rows, { limit }) => dueStatements(rows, limit),
   waiting: (rows, { toldBefore }) => waitingOf(rows, toldBefore),

@@ -353,6 +353,11 @@ export type ReadRows = Rows & {
 
 export type Change = { [T in TableName]: { table: T; id: string; row: Tables[T] | null } }[TableName];
 
+/** Whether a chain was read as far as its accounts wait for. It says nothing of any account before. */
+export function isRead(cursor: CursorRow | null | undefined): cursor is CursorRow {
+  return cursor != null && cursor.block >= cursor.readyFrom;
+}
+
 export function isHold({ state }: Pick<ReceiptRow, "state">): boolean {
   return state === "open" || state === "orphaned";
 }

@@ -1,6 +1,14 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Hearing, Statement } from "../messages/commands.ts";
-import type { ChunkRow, PayerRow, ReadRows, RecordRow, Rows, ToldRow } from "../rows/tables.ts";
+import {
+  type ChunkRow,
+  isRead,
+  type PayerRow,
+  type ReadRows,
+  type RecordRow,
+  type Rows,
+  type ToldRow,
+} from "../rows/tables.ts";
 import type { Rule } from "./place.ts";
 import { positionId } from "./position.ts";
 
@@ -21,17 +29,12 @@ function isLarger(one: Statement, other: ToldRow): boolean {
 }
 
 export const inquire: Rule<"inquire"> = ({ draft }, { account }) => {
-  const hearing = hearingOf(draft, account);
-  return hearing === null ? { status: "not_ready" } : { status: "answered", hearing };
+  const cursor = draft.get("cursor", "cursor");
+  if (!isRead(cursor)) return { status: "not_ready" };
+  return { status: "answered", hearing: hearingAt(draft, account.toLowerCase(), cursor.replay) };
 };
 
-/** The totals of an account by the cursor, and what it told; null while the chain is not read far enough. */
-export function hearingOf(rows: Rows, account: string): Hearing | null {
-  const cursor = rows.get("cursor", "cursor");
-  if (cursor === undefined || cursor.block < cursor.readyFrom) return null;
-  return hearingAt(rows, account.toLowerCase(), cursor.replay);
-}
-
+/** The totals of an account by the cursor, and what it told. */
 export function hearingAt(rows: Rows, id: string, replay: number): Hearing {
   const { activatedNanoUsd, aheadNanoUsd, debitedNanoUsd, lastRoot } = payerOf(rows, id);
   const told = rows.get("told", id);
@@ -75,8 +78,7 @@ export type DueStatement = Statement & {
 
 /** Statements that do not wait for an earlier debit, oldest first. */
 export function dueStatements(rows: ReadRows, limit: number): DueStatement[] {
-  const cursor = rows.get("cursor", "cursor");
-  if (cursor === undefined || cursor.block < cursor.readyFrom) return [];
+  if (!isRead(rows.get("cursor", "cursor"))) return [];
   const due: DueStatement[] = [];
   for (const told of pagesOf(rows)) {
     const { activatedNanoUsd, debitedNanoUsd } = payerOf(rows, told.id);
