@@ -160,8 +160,7 @@ async function prove(
   { beforeNanoUsd, afterNanoUsd, root }: StatementName,
 ): Promise<{ leaf: string; proof: string[] | null }> {
   const leafOf = makeLeafOf(config.settlement, account);
-  const own: PlacedUse = { ...use, endsAtNanoUsd: Number(use.id), keyId: null };
-  const leaf = bytesToHex(leafOf(settledUse(own), beforeNanoUsd));
+  const leaf = bytesToHex(leafOf(settledUse(use), beforeNanoUsd));
   if (root === null) return { leaf, proof: null };
   const query = { type: "uses", afterNanoUsd: beforeNanoUsd, limit: MAX_PROVEN_USES + 1 } as const;
   const uses = (await environment.ledger.read(partition, query)).filter(
@@ -173,7 +172,7 @@ async function prove(
   return { leaf, proof };
 }
 
-function proofOf(uses: readonly PlacedUse[], index: number, beforeNanoUsd: NanoUsd, leafOf: LeafOf): string[] {
+function proofOf(uses: readonly UseRow[], index: number, beforeNanoUsd: NanoUsd, leafOf: LeafOf): string[] {
   const leaves = uses.map((use) => leafOf(settledUse(use), beforeNanoUsd));
   return merkleProof(leaves, index, pureKeccak).map((node) => bytesToHex(node));
 }

@@ -7,7 +7,7 @@ import { distrustAllowances, holdsNow } from "./allowance.ts";
 import { counterOf } from "./budget.ts";
 import { DUST_MS, TELL_AGAIN_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
-import { positionId } from "./position.ts";
+import { positionId, positionOf } from "./position.ts";
 import { resolve } from "./resolve.ts";
 
 /**
@@ -281,7 +281,7 @@ export function usesOf(
 ): PlacedUse[] {
   return rows.list("use", { after: positionId(afterNanoUsd), limit }).map((use) => {
     const keyId = withKeys ? (rows.get("receipt", use.receipt)?.keyId ?? null) : null;
-    return { ...use, endsAtNanoUsd: Number(use.id), keyId };
+    return { ...use, endsAtNanoUsd: positionOf(use.id), keyId };
   });
 }
 

@@ -7,3 +7,7 @@ const DIGITS = 16;
 export function positionId(positionNanoUsd: NanoUsd): string {
   return String(positionNanoUsd).padStart(DIGITS, "0");
 }
+
+export function positionOf(id: string): NanoUsd {
+  return Number(id);
+}

@@ -10,7 +10,7 @@ import {
   type ToldRow,
 } from "../rows/tables.ts";
 import type { Rule } from "./place.ts";
-import { positionId } from "./position.ts";
+import { positionId, positionOf } from "./position.ts";
 
 /**
  * What accounts tell the chain's partition of their statements, what it answers them, and the settler's transactions.
@@ -128,7 +128,7 @@ export function recordsOf(
   const before = rows.newest("record", { before: `${after} `, limit: 1 });
   return [...before, ...rows.list("record", { after, limit })]
     .filter(({ id }) => id.startsWith(own))
-    .map((row) => ({ ...row, beforeNanoUsd: Number(row.id.slice(own.length)) }))
+    .map((row) => ({ ...row, beforeNanoUsd: positionOf(row.id.slice(own.length)) }))
     .filter(({ beforeNanoUsd, amountNanoUsd }) => beforeNanoUsd + amountNanoUsd > afterNanoUsd)
     .slice(0, limit)
     .flatMap((record) => {
