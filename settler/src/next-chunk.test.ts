@@ -54,6 +54,15 @@ test("a chunk has at most 255 agents and days, and a record is never split", () 
   assert.equal(shared.length, 10);
 });
 
+test("records of many agents that do not fit a chunk leave its room to those behind them", () => {
+  const heavy = many(4, (index) => Array.from({ length: 64 }, (_, at) => part(64 * index + at)));
+  const light = Array.from({ length: 100 }, (_, index) => payable(1_000 + index, 1_000));
+  const records = nextChunk([...heavy, ...light], ROOM, limits);
+  const expected = [...heavy.slice(0, 2), ...light].map(({ record }) => record);
+  assert.deepEqual(records, expected);
+  assert.ok(gasOf(records) <= limits.maxGas);
+});
+
 test("a chunk ends with the record that uses up the room of its day", () => {
   assert.equal(nextChunk(many(10), 2_500n, limits).length, 3);
   assert.equal(nextChunk(many(10), 2_000n, limits).length, 2);
