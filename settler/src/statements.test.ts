@@ -141,3 +141,27 @@ test("an account whose statement fails delays nobody", async () => {
   assert.equal(toldBy(world, bob)?.afterNanoUsd, 1);
   assert.match(world.alerts.join(), /the statement of account:0x1+ could not be made/);
 });
+
+test("what an adopted statement owes after a foreign debit is told without uses, and the next ones follow", async () => {
+  const world = await makeWorld();
+  const { host, epochs, clock } = world;
+  const owner = accountPartition(alice);
+  const copy = host.copy(owner);
+  await world.use(alice, 20);
+  clock.now += terms.intervalMs;
+  await world.statements.poll();
+  // The use is lost, and the account hears of its statement with the next request, which is free.
+  host.putBack(owner, copy);
+  epochs.set(owner, 2);
+  await world.use(alice, 1);
+  assert.equal(billOf(world, alice).open?.afterNanoUsd, 10);
+  world.happen({ type: "useKey", account: 0, amount: 6 });
+  world.happen({ type: "mine", blocks: 20, takes: true });
+  const { watcher } = world.start();
+  while ((await watcher.poll()).outcome === "advanced");
+  clock.now += terms.intervalMs;
+  await world.statements.poll();
+  const told = toldBy(world, alice);
+  assert.deepEqual([told?.beforeNanoUsd, told?.afterNanoUsd], [6, 10]);
+  assert.match(world.alerts.join(), /a statement of up to 10 lacks uses of 4 nano-dollars/);
+});

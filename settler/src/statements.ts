@@ -9,6 +9,7 @@ import type { ServedPart } from "@inference/protocol/chunk";
 import { joined } from "@inference/protocol/joined";
 import type { NanoUsd } from "@inference/protocol/money";
 import { chargedOf, type SettledUse } from "@inference/protocol/use-leaf";
+import { zeroHash } from "viem";
 import type { MakeStatementTree } from "./statement-tree.ts";
 
 /**
@@ -86,7 +87,9 @@ export function createStatements(options: StatementsOptions): Statements {
       if (missing !== 0)
         alarm(account, `${account}: a statement of up to ${end} lacks uses of ${missing} nano-dollars`);
       const parts = JSON.stringify([...contents.parts.values()]);
-      return { beforeNanoUsd, afterNanoUsd: end, root: await tree.root(), parts };
+      // After a restore all uses may be lost. The statement is told without them, because the next one begins at its end.
+      const root = contents.uses === 0 ? zeroHash : await tree.root();
+      return { beforeNanoUsd, afterNanoUsd: end, root, parts };
     }
   }
 
