@@ -16,8 +16,8 @@ type Forgetter = {
 /**
  * Deletes rows that nothing needs any more: the outcomes of requests after 48 hours, nonces, claims, sessions and keys
  * 48 hours after their end, and receipts with their uses after the operator's time, once they are debited. Totals stay
- * forever. Each page is its own
- * commit, with a pause for requests between them. The ledger checks every row again. Returns the number of rows.
+ * forever. Each page is its own commit, with a pause for requests between them. The ledger checks every row again.
+ * Returns the number of rows.
  */
 export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;
@@ -25,12 +25,17 @@ export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promi
   return forgotten;
 }
 
+/** Whether the customer checks the bill with these rows, which are kept as long as the operator says. */
+export function isBill(table: ForgettableTable): boolean {
+  return table === "receipt";
+}
+
 const ROWS_A_PAGE = 256;
 const PAUSE_MS = 50;
 
 async function forgetTable(gateway: Forgetter, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
   const { clock, ledger, timers } = gateway.environment;
-  const keepMs = table === "receipt" ? gateway.config.operator.receiptMs : OUTCOME_RETENTION_MS;
+  const keepMs = isBill(table) ? gateway.config.operator.receiptMs : OUTCOME_RETENTION_MS;
   let forgotten = 0;
   let after: RowPosition | null = null;
   while (!stopped.aborted) {

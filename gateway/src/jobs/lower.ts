@@ -4,7 +4,7 @@ import type { Environment } from "../environment.ts";
 
 const ACCOUNTS_A_PAGE = 256;
 
-/** Gives back what accounts were allowed of shared limits and do not use. */
+/** Lowers the allowances that are due. */
 export async function lowerDue(
   { environment: { clock, ledger } }: { environment: Pick<Environment, "clock" | "ledger"> },
   stopped: AbortSignal,

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import { revokeAgain } from "@inference/gateway/auth/revocations";
 import type { Gateway } from "@inference/gateway/gateway";
-import { forgetAll } from "@inference/gateway/jobs/forget";
+import { forgetAll, isBill } from "@inference/gateway/jobs/forget";
 import { lowerDue } from "@inference/gateway/jobs/lower";
 import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
@@ -202,7 +202,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     // An acknowledgement that is not committed would be lost, and its delivery repeated when the object wakes.
     if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + DELIVER_AGAIN_MS);
     const lease = this.ownRows.firstLease();
-    // A lapsed hold stays if its owner's hold is open or the ledger did not answer. It is checked again.
+    // A lapsed hold stays while its prices or the chain cannot be read, or if the ledger did not answer.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
     // What could not be done now is tried again.
     for (const table of ["allowance", "bill"] as const) {
@@ -255,7 +255,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     }
   }
 
-  /** Gives back what the account was allowed of the ceiling and does not use. */
+  /** Lowers allowances of the ceiling that are due. */
   async #lower(): Promise<void> {
     if (!this.#isDue("allowance")) return;
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() } };
@@ -292,7 +292,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
   }
 
-  /** Leaves nothing of an object without rows, and little of the log of one that nobody uses. */
+  /** Deletes an empty object and compacts an idle one's log. */
   async #tidy(): Promise<void> {
     if (this.#gathered.length > 0) return;
     if (!this.ownRows.isEmpty()) {
@@ -322,7 +322,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #forgetAt(): number | undefined {
     const over = forgettableTables.flatMap((table) => {
       const at = this.ownRows.firstKept(table);
-      return at === undefined ? [] : [at + (table === "receipt" ? this.#receiptMs : OUTCOME_RETENTION_MS)];
+      return at === undefined ? [] : [at + (isBill(table) ? this.#receiptMs : OUTCOME_RETENTION_MS)];
     });
     return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs();
   }

@@ -15,8 +15,8 @@ import type { Place, Rule } from "./place.ts";
 import { resolve } from "./resolve.ts";
 
 /**
- * Holds, in their payer's partition. `reserve` creates a hold, `checkpoint` updates it, and it ends once: settled with at
- * most its amount, or released. Its row is then the receipt, which also records the outcomes of its commands.
+ * Holds, in their payer's partition. `reserve` creates a hold, `checkpoint` updates it, and it ends once: settled with
+ * at most its amount, or released. Its row is then the receipt, which also records the outcomes of its commands.
  */
 type Reserve = Commands["reserve"]["command"];
 

@@ -119,7 +119,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     return id;
   }
 
-  /** Small requests one after the other, as an account makes them that draws blocks. The last ones stay open. */
+  /** Small requests one after the other, as a busy account makes them. The last ones stay open. */
   async function spree({ who, key, amount, count, open }: Extract<Operation, { op: "spree" }>): Promise<void> {
     const owner = pick(accounts, who) ?? identity;
     const mine = model.keys().filter(({ account }) => account === owner);
