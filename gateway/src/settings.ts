@@ -206,7 +206,7 @@ export const gatewaySettings = z.object({
     ),
   RECEIPT_RETENTION_DAYS: whole(36_500, 2)
     .default(400)
-    .describe("How many days a receipt is kept. Totals are kept forever."),
+    .describe("How many days a receipt, its use and the record of its debit are kept. Totals are kept forever."),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("Interval between two reads of the chain."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;

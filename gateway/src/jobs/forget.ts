@@ -27,7 +27,7 @@ export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promi
 
 /** Whether the customer checks the bill with these rows, which are kept as long as the operator says. */
 export function isBill(table: ForgettableTable): boolean {
-  return table === "receipt";
+  return table === "receipt" || table === "record";
 }
 
 const ROWS_A_PAGE = 256;
