@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { emptyLimit, tellAgain } from "@inference/gateway/jobs/tell-again";
-import { chainPartition, isAgent, type Partition } from "@inference/ledger/partition";
+import { chainPartition, isAgent, type Partition, restorable } from "@inference/ledger/partition";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { ChainCalls } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
@@ -22,13 +22,12 @@ export class Operator extends WorkerEntrypoint<Bindings> {
    * Puts the object of an account or identity back to a time in the last 30 days. An account then changes no money
    * before it has heard the chain's totals. An agent sells nothing before all accounts have told it again.
    */
-  async restore(partition: Partition, toMs: number): Promise<void> {
-    const object = () => objectOf<RestoreCalls>(this.env.PARTITION, partition, this.env);
-    if (!/^(account|identity):/.test(partition)) {
-      throw new Error(
-        `${partition} is never restored from a copy. Call reread() for the chain's, tellAgain() for others.`,
-      );
+  async restore(name: string, toMs: number): Promise<void> {
+    const partition = restorable(name);
+    if (partition === undefined) {
+      throw new Error(`${name} is never restored from a copy. Call reread() for the chain's, tellAgain() for others.`);
     }
+    const object = () => objectOf<RestoreCalls>(this.env.PARTITION, partition, this.env);
     await object().beginAt(toMs);
     // The object ends before it can answer, so the call always fails.
     await object()
@@ -42,8 +41,8 @@ export class Operator extends WorkerEntrypoint<Bindings> {
    * Has the accounts tell `ceiling` or an agent's identity again what they used and hold, and lets it allow nothing
    * until then. To be called until it returns null, each time with what it returned before.
    */
-  async tellAgain(limit: Partition, after: string | null = null): Promise<string | null> {
-    return tellAgain(this.#host(), { chain: this.#chain(), limit, after });
+  async tellAgain(limit: string, after: string | null = null): Promise<string | null> {
+    return tellAgain(this.#host(), { chain: this.#chain(), limit: restorable(limit) ?? limit, after });
   }
 
   /** Empties the chain's partition, which the primary chain is then read into from its first block. */

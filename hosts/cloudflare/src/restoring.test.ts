@@ -98,7 +98,7 @@ for (const state of ["before its first use", "of a moment ago"]) {
     await chain.activate(address, 1_000_000n);
     await untilRight();
 
-    await operator("restore", account, Date.now());
+    await operator("restore", account.replace(/ca$/, "Ca"), Date.now());
     assert.equal((await bill()).settledNanoUsd, before, "it is the old one");
     assert.equal((await chat(stolen.key)).status, 401);
     await ask();
@@ -181,9 +181,10 @@ test("an agent's identity is put back, and sells nothing until it was told again
   assert.equal(await sell(300), "reserved");
   await eventually(async () => assert.equal(await sold(), 400));
 
-  await operator("restore", agent, Date.now());
+  const asItsOwnerWrites = agent.replace("c3", "C3");
+  await operator("restore", asItsOwnerWrites, Date.now());
   assert.equal(await sold(), 0);
-  assert.equal(await operator("tellAgain", agent), null);
+  assert.equal(await operator("tellAgain", asItsOwnerWrites), null);
   assert.equal(await sold(), 400);
   assert.equal(await sell(200), "reserved");
 });

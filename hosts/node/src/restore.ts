@@ -1,24 +1,27 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { tellAgain } from "@inference/gateway/jobs/tell-again";
-import { ceilingPartition, chainPartition, isAgent, type Partition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition, isAgent, type Partition, restorable } from "@inference/ledger/partition";
 import { columnsOf, SCHEMA_VERSION, sqlName, tableNames } from "@inference/ledger/schema";
 import { fileOf, openDatabase } from "./database.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 
-export type Restored = { partition: Partition };
-
 /**
  * `npm run gateway -- restore PARTITION [BACKUP]`, while the gateway is stopped: takes the rows of an account or
  * identity from a backup. `ceiling` and an agent's sales are never taken from one: the accounts tell them again.
  * `chain` makes the next start read the chain from its first block.
  */
-export async function restorePartition(settings: NodeSettings, name: string, backup?: string): Promise<Restored> {
+export async function restorePartition(
+  settings: NodeSettings,
+  name: string,
+  backup?: string,
+): Promise<{ partition: Partition }> {
   const chain = chainPartition(settings.PRIMARY_CHAIN_ID);
-  const partition = name === "chain" ? chain : name.toLowerCase();
-  const isCopied = /^(account|identity):/.test(partition);
+  const copied = restorable(name);
+  const partition = copied ?? (name === "chain" ? chain : name);
+  const isCopied = copied !== undefined;
   if (!isCopied && partition !== ceilingPartition && partition !== chain) {
     throw new Error(`There is no partition ${name}: name account:<address>, identity:<address>, ceiling or chain.`);
   }

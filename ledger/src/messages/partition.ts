@@ -15,12 +15,13 @@ export type Partition = string;
 
 export const ceilingPartition: Partition = "ceiling";
 export const accountPartition = (address: Address): Partition => `${ACCOUNT}${address.toLowerCase()}`;
-export const identityPartition = (address: Address): Partition => `identity:${address.toLowerCase()}`;
+export const identityPartition = (address: Address): Partition => `${IDENTITY}${address.toLowerCase()}`;
 export const agentPartition = (agentToken: Address): Partition => `${AGENT}${agentToken.toLowerCase()}`;
 export const chainPartition = (chainId: number): Partition => `chain:${chainId}`;
 
 const ACCOUNT = "account:";
-const AGENT = "identity:agent:";
+const IDENTITY = "identity:";
+const AGENT = `${IDENTITY}agent:`;
 
 export function isAccount(partition: Partition): boolean {
   return partition.startsWith(ACCOUNT);
@@ -28,6 +29,15 @@ export function isAccount(partition: Partition): boolean {
 
 export function isAgent(partition: Partition): boolean {
   return partition.startsWith(AGENT);
+}
+
+/**
+ * The account's or identity's partition that an operator names, in any case of letters. Undefined: no other partition
+ * is ever put back from a copy. What they have is told again by the accounts, or read again from the chain.
+ */
+export function restorable(name: string): Partition | undefined {
+  const partition = name.toLowerCase();
+  return isAccount(partition) || partition.startsWith(IDENTITY) ? partition : undefined;
 }
 
 /** The address in the name of an account's partition. */
