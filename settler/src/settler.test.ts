@@ -94,7 +94,7 @@ test("1,000,000 uses of one account delay nobody: the use of another is final in
       const length = Math.min(query.limit, million - query.afterNanoUsd);
       return Array.from({ length }, (_, index) => {
         const endsAtNanoUsd = query.afterNanoUsd + index + 1;
-        return { ...use, costNanoUsd: 1, endsAtNanoUsd };
+        return { ...use, id: String(endsAtNanoUsd).padStart(16, "0"), costNanoUsd: 1, endsAtNanoUsd };
       }) as never;
     },
   });
