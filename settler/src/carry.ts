@@ -4,8 +4,9 @@ import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 
-/** Yesterday's ceiling pays until 06:00 UTC. What was told before 01:00 and owes then is paid from today's. */
-const GRACE_MS = 6 * 3_600_000;
+/** A day's ceiling pays until 06:00 UTC of the next day. */
+export const GRACE_MS = 6 * 3_600_000;
+/** What was told before 01:00 and owes at 06:00 is paid from the new day's ceiling. */
 const TOLD_BEFORE_MS = 3_600_000;
 
 /**

@@ -13,6 +13,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { encodeFunctionData } from "viem";
+import { GRACE_MS } from "./carry.ts";
 
 /**
  * Reconciles each day of the ceiling once, when everything that it paid is final: what the contract says it debited =
@@ -35,8 +36,6 @@ export type ReconcilerOptions = {
   usesOn?: (day: string) => Promise<NanoUsd>;
 };
 
-/** A day's ceiling pays until 06:00 UTC of the next day. */
-const GRACE_MS = 6 * 3_600_000;
 /** The days that are looked at. */
 const OPEN_DAYS = 30;
 

@@ -15,7 +15,7 @@ import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { type Hex, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { createCarry } from "./carry.ts";
+import { createCarry, GRACE_MS } from "./carry.ts";
 import { type ChunkLimits, gasOf, nextChunk, type Payable } from "./next-chunk.ts";
 import { raisedFees } from "./raised-fees.ts";
 import { type Call, type Fees, settleCall, settlementContract } from "./settlement-contract.ts";
@@ -71,15 +71,15 @@ const usualLimits: SettlerLimits = {
   lateAfterMs: 7_200_000,
 };
 
-/** Yesterday's ceiling pays until 06:00 UTC. The last minutes are left for a transaction to get into a block. */
-const GRACE_MS = 5.75 * 3_600_000;
+/** The last minutes of a day's ceiling are left for a transaction to get into a block. */
+const LAST_MINUTES_MS = 15 * 60_000;
 const MAX_TRANSACTION_GAS = 16_777_216n;
 const TRANSFER_GAS = 21_000n;
 const USUAL_DAYS_GAS = 150_000_000n;
 
 /** More statements than a chunk can have. */
 const MAX_RECORDS = 2_000;
-/** More transactions than there ever are. */
+/** `SETTLER_WINDOW` is at most 64. */
 const MAX_STORED = 1_000;
 
 /** What a transaction is for: the chunk of a day, or, without records, its nonce alone. */
@@ -317,5 +317,5 @@ function payableOf(statement: DueStatement): Payable {
  */
 function payingDays(at: number): number[] {
   const today = dayNumber(at);
-  return at % DAY_MS < GRACE_MS ? [today - 1, today] : [today];
+  return at % DAY_MS < GRACE_MS - LAST_MINUTES_MS ? [today - 1, today] : [today];
 }
