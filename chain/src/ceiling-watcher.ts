@@ -2,7 +2,7 @@ import type { LedgerClient } from "@inference/ledger/client";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
-import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { cappedNanoUsd } from "@inference/protocol/money";
 import { createAlarm } from "./alarm.ts";
 import type { Heads } from "./heads.ts";
 import type { ChainClient } from "./rpc.ts";
@@ -38,7 +38,7 @@ export function createCeilingWatcher(options: {
       readCeiling(client, settlement, latest),
     ]);
     if (whenFinal === null || whenSeen === null) return;
-    const limitNanoUsd = Math.min(toNanoUsd(whenFinal), toNanoUsd(whenSeen));
+    const limitNanoUsd = Math.min(cappedNanoUsd(whenFinal), cappedNanoUsd(whenSeen));
     // Of a day from which earlier days take nothing: the ceiling itself.
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: 0 })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
@@ -66,8 +66,4 @@ export function createCeilingWatcher(options: {
       }
     },
   };
-}
-
-function toNanoUsd(ceiling: bigint): NanoUsd {
-  return ceiling > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(ceiling);
 }

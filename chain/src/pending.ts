@@ -1,7 +1,7 @@
 import type { Activation } from "@inference/ledger/commands";
 import type { PendingActivation } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { MAX_NANO_USD, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
+import { cappedNanoUsd, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
 
 /** Activations that are on the chain and not final. For display only. */
 export type Pending = {
@@ -32,6 +32,5 @@ export function createPending(): Pending {
 }
 
 function shown(amountToken: string): NanoUsd {
-  const amount = BigInt(amountToken) * NANO_USD_PER_TOKEN_UNIT;
-  return amount > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(amount);
+  return cappedNanoUsd(BigInt(amountToken) * NANO_USD_PER_TOKEN_UNIT);
 }

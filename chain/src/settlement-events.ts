@@ -3,6 +3,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { ChunkError, decodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { type Keccak, merkleTree, pureKeccak } from "@inference/protocol/merkle-tree";
+import { cappedNanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { bytesToHex, hexToBytes } from "viem";
 import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "./events.ts";
@@ -54,7 +55,7 @@ function activationOf(args: Activated, { block, transaction }: Place): Activatio
     account: args.account.toLowerCase() as Address,
     amountToken: args.amount.toString(),
     totalActivated: args.totalActivated.toString(),
-    accountActivatedNanoUsd: Number(args.accountActivatedNanoUsd),
+    accountActivatedNanoUsd: cappedNanoUsd(args.accountActivatedNanoUsd),
     block,
     transaction,
   };

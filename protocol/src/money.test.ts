@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   assertNanoUsd,
   attoToNanoUsdUp,
+  cappedNanoUsd,
   formatDecimal,
   formatUsd,
   isNanoUsd,
@@ -12,7 +13,6 @@ import {
   nanoUsdToAtto,
   parseDecimal,
   parseUsd,
-  tokenToNanoUsd,
 } from "./money.ts";
 
 const amount = fc.integer({ min: 0, max: MAX_NANO_USD });
@@ -103,10 +103,7 @@ test("charges out of bounds are refused, to the atto-dollar", () => {
   assert.throws(() => attoToNanoUsdUp(most + 1n), MoneyError);
 });
 
-test("a token unit is a thousand nano-dollars, up to nine million tokens", () => {
-  assert.equal(tokenToNanoUsd(1n), 1_000);
-  assert.equal(tokenToNanoUsd(0n), 0);
-  assert.equal(tokenToNanoUsd(9_000_000_000_000n), MAX_NANO_USD);
-  for (const amountToken of [9_000_000_000_001n, 2n ** 256n - 1n, -1n])
-    assert.throws(() => tokenToNanoUsd(amountToken), MoneyError);
+test("an amount of the chain counts as the largest if it is above", () => {
+  assert.deepEqual([0n, 1_000n].map(cappedNanoUsd), [0, 1_000]);
+  for (const above of [0n, 1n, 2n ** 256n]) assert.equal(cappedNanoUsd(BigInt(MAX_NANO_USD) + above), MAX_NANO_USD);
 });

@@ -23,9 +23,9 @@ export function assertNanoUsd(value: number, what: string): NanoUsd {
   return value;
 }
 
-/** Token units (6 decimals) to nano-dollars, exactly. Throws above 9e15 nano-dollars. */
-export function tokenToNanoUsd(amountToken: bigint): NanoUsd {
-  return assertNanoUsd(Number(amountToken * NANO_USD_PER_TOKEN_UNIT), "a token amount");
+/** Nano-dollars of the chain, where an amount may be above the largest. It then counts as that. */
+export function cappedNanoUsd(nano: bigint): NanoUsd {
+  return nano > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(nano);
 }
 
 /** The least whole number of nano-dollars that covers an exact charge. */

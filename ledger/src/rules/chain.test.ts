@@ -274,3 +274,18 @@ test("totals of more than 2^53 stay exact", () => {
   assert.equal(host.apply(chain, advance(10, { activations: all })).status, "advanced");
   assert.equal(cursor(host)?.totalActivated, String(BigInt(amountToken) * 3n));
 });
+
+test("what an account activates above the largest amount is kept out of its credit, and delays nobody", () => {
+  const host = makeReader();
+  const all = 2n * BigInt(MAX_NANO_USD);
+  const sums = { amountToken: String(all / 1_000n), totalActivated: String(all / 1_000n) };
+  const huge = activation(1, { ...sums, accountActivatedNanoUsd: MAX_NANO_USD });
+  const next = activation(2, {
+    ...{ account: other, totalActivated: String(all / 1_000n + 1n), accountActivatedNanoUsd: 1_000 },
+  });
+  assert.equal(host.apply(chain, advance(10, { activations: [huge, next] })).status, "advanced");
+  assert.deepEqual(
+    [address, other].map((of) => hearing(host, of)?.activatedNanoUsd),
+    [MAX_NANO_USD, 1_000],
+  );
+});

@@ -1,4 +1,4 @@
-import { assertNanoUsd, type NanoUsd, tokenToNanoUsd } from "@inference/protocol/money";
+import { assertNanoUsd, cappedNanoUsd, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Activation, ChunkRecord, Commands, SettledChunk } from "../messages/commands.ts";
@@ -93,7 +93,7 @@ function addActivation(totals: Totals, activation: Activation): Gap | undefined 
   totals.lastActivationId += 1;
   totals.totalActivated += amountToken;
   const payer = payerIn(totals, activation.account);
-  const activatedNanoUsd = payer.activatedNanoUsd + tokenToNanoUsd(amountToken);
+  const activatedNanoUsd = cappedNanoUsd(BigInt(payer.activatedNanoUsd) + amountToken * NANO_USD_PER_TOKEN_UNIT);
   totals.payers.set(payer.id, { ...payer, activatedNanoUsd });
   const expected = `activation ${totals.lastActivationId}, ${totals.totalActivated} in total, ${activatedNanoUsd} of ${payer.id}`;
   const { id, totalActivated, accountActivatedNanoUsd } = activation;
