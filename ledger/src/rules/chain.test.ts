@@ -275,6 +275,21 @@ test("totals of more than 2^53 stay exact", () => {
   assert.equal(cursor(host)?.totalActivated, String(BigInt(amountToken) * 3n));
 });
 
+test("the rest of a statement that was paid in part waits since the whole was told", () => {
+  const host = makeReader();
+  host.apply(chain, advance(10, { activations: [activation(1)] }));
+  const tell = (beforeNanoUsd: number, at: number) => {
+    const statement = { beforeNanoUsd, afterNanoUsd: 900, root: "of c1", parts: "[]", oldestAt: noon };
+    return host.apply(chain, { type: "tell", at, account: address, ...statement }).status;
+  };
+  assert.equal(tell(0, noon), "told");
+  host.apply(chain, advance(11, { chunks: [chunk("c1", [[0, 400]])] }));
+  host.clock.now = noon + 7_200_000;
+  assert.equal(tell(400, host.clock.now), "told");
+  const waiting = answer(host.rows(chain), { type: "waiting", toldBefore: noon + 1 });
+  assert.deepEqual([waiting.accounts, waiting.amountNanoUsd], [1, 500]);
+});
+
 test("what an account activates above the largest amount is kept out of its credit, and delays nobody", () => {
   const host = makeReader();
   const all = 2n * BigInt(MAX_NANO_USD);

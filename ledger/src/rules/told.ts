@@ -19,7 +19,9 @@ export const tell: Rule<"tell"> = ({ draft }, { type, at, account, ...statement 
   const id = account.toLowerCase();
   if (payerOf(draft, id).debitedNanoUsd >= statement.afterNanoUsd) return { status: "final" };
   const known = draft.get("told", id);
-  if (known === undefined || isLarger(statement, known)) draft.put("told", { id, ...statement, toldAt: at });
+  // The rest of a statement that was paid in part waits since it was told whole.
+  const toldAt = known?.root === statement.root ? known.toldAt : at;
+  if (known === undefined || isLarger(statement, known)) draft.put("told", { id, ...statement, toldAt });
   return { status: "told" };
 };
 
