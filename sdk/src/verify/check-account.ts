@@ -171,4 +171,4 @@ export function checkWaiting(evidence: Evidence): Found {
 
 const CENT = 10_000_000;
 const MAX_WAITING_DAYS = 7;
-const MAX_DUST_DAYS = 33;
+export const MAX_DUST_DAYS = 33;

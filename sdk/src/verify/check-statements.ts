@@ -1,19 +1,22 @@
 import { formatUsd } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
+import { DAY_MS } from "@inference/protocol/window";
 import type { ListedReceipt, StatementUse } from "../spending.ts";
-import { mayBeForgotten, sumOf } from "./check-account.ts";
+import { MAX_DUST_DAYS, mayBeForgotten, sumOf } from "./check-account.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Found, failed, forChain, NO_NODE, passed, skipped } from "./found.ts";
-import { endOf, isInChunk, startOf, type Tools } from "./statements.ts";
+import { endOf, isInChunk, type PaidStatement, startOf, type Tools } from "./statements.ts";
 
 /** Each record begins where the one before it ended, up to what the chain debited, and is on chain. */
 export function checkDebits(evidence: Evidence, { keccak }: Pick<Tools, "keccak">): Found {
   const { account, period, said, chain } = evidence;
+  const forgotten = forgottenUpTo(evidence);
   for (const [index, record] of said.records.entries()) {
     const before = said.records[index - 1];
     const begins = record.before_nano_usd;
     const isNext = begins === endOf(before) || (before === undefined && period !== null);
-    if (!isNext || record.amount_nano_usd <= 0) {
+    const isKept = begins > forgotten || begins < endOf(before);
+    if ((!isNext && isKept) || record.amount_nano_usd <= 0) {
       return failed(
         `a record begins at $${formatUsd(begins)}, and the one before it ends at $${formatUsd(endOf(before))}`,
       );
@@ -25,38 +28,74 @@ export function checkDebits(evidence: Evidence, { keccak }: Pick<Tools, "keccak"
   const missing = said.records.find(({ chunk }) => (ownValue(chain.blocks, chunk.root) ?? 0) === 0);
   if (missing !== undefined) return failed(`the contract has no chunk ${missing.chunk.root}`, trusts);
   const [end, debited] = [endOf(said.records.at(-1)), Number(chain.debitedNanoUsd)];
-  if (period === null ? end !== debited : end > debited) {
+  if (end > debited || (period === null && end < debited && debited > forgotten)) {
     return failed(`the records end at $${formatUsd(end)}, and the chain debited $${formatUsd(debited)}`, trusts);
   }
   const sum = sumOf(said.records.map(({ amount_nano_usd: amount }) => amount));
-  return passed(`${said.records.length} records of $${formatUsd(sum)}`, trusts);
+  const found = `${said.records.length} records of $${formatUsd(sum)}`;
+  if (period !== null || sum === debited) return passed(found, trusts);
+  return skipped(`${found}; older ones, of $${formatUsd(debited - sum)}, are not kept any more`, trusts);
+}
+
+/**
+ * The account's total up to which the gateway may have forgotten uses and records. A day's uses settle until the end of
+ * the next day, and the ceiling of the day before pays until 05:45 UTC: so a use may be forgotten a day after a later
+ * one, and a record a day before its uses.
+ */
+function forgottenUpTo(evidence: Evidence): number {
+  const { uses, balance, records } = evidence.said;
+  const isOld = (day: string, days = 1) => mayBeForgotten(evidence, Date.parse(day) - days * DAY_MS);
+  const kept = uses.find(({ day_served: day }) => !isOld(day));
+  const end = kept === undefined ? Number.POSITIVE_INFINITY : startOf(kept);
+  // A bill has no totals of its days: what was debited on a day was not served longer before than a use may wait.
+  if (balance === null) return Math.min(end, endOf(records.findLast(({ chunk }) => isOld(chunk.day, MAX_DUST_DAYS))));
+  const spent = sumOf(Object.entries(balance.totals).map(([day, total]) => (isOld(day) ? total : 0)));
+  // Without a day that old, what was taken over excuses no debit.
+  return spent === 0 ? 0 : Math.min(end, spent + balance.credits.taken_over_nano_usd);
 }
 
 /** The leaves under each root fill it without gap or overlap, and each is what its receipt says. */
 export function checkLeaves(evidence: Evidence, tools: Pick<Tools, "statements">): Found {
-  const { period, said } = evidence;
+  const { period, said, chain } = evidence;
   const statements = tools.statements();
   const wrong = findOverlap(said.uses) ?? findDifference(evidence);
   if (wrong !== undefined) return failed(wrong);
+  const forgottenTo = forgottenUpTo(evidence);
   const unproven = statements.filter(({ uses }) => uses === null);
-  if (unproven.length > 0) {
-    const sum = sumOf(unproven.map(({ beforeNanoUsd, paidToNanoUsd }) => paidToNanoUsd - beforeNanoUsd));
-    const from = formatUsd(unproven[0]?.beforeNanoUsd ?? 0);
-    const detail = `unproven, $${formatUsd(sum)}: no listed uses make the root of the statement from $${from}`;
+  const kept = unproven.filter((each) => each.beforeNanoUsd >= forgottenTo || isWhole(each, evidence));
+  if (kept.length > 0) {
+    const from = formatUsd(kept[0]?.beforeNanoUsd ?? 0);
+    const detail = `unproven, $${formatUsd(paidOf(kept))}: no listed uses make the root of the statement from $${from}`;
     return failed(`${detail}. Ask the operator for its uses, or to make it good with activateFor`);
   }
-  const paid = endOf(said.records.at(-1));
+  // Only what was debited is forgotten.
+  const debited = Number(chain?.debitedNanoUsd ?? said.balance?.credits.debited_nano_usd ?? 0);
+  const paid = Math.max(endOf(said.records.at(-1)), Math.min(forgottenTo, debited));
   const rest = said.uses.filter(({ ends_at_nano_usd: end }) => end > paid);
   const used = said.balance?.credits.total_usage_nano_usd;
   const gap = period === null ? findGap(rest, paid, used ?? paid) : undefined;
   if (gap !== undefined) return failed(gap);
   const waiting = rest.length === 0 ? "" : `; ${rest.length} are not final yet`;
-  const found = `${said.uses.length - rest.length} uses in ${statements.length} statements${waiting}`;
+  const found = `${said.uses.length - rest.length} uses in ${statements.length - unproven.length} statements${waiting}`;
   const known = new Set(said.receipts.map(({ id }) => id));
   const forgotten = said.uses.filter(({ id }) => !known.has(id));
-  if (forgotten.length === 0) return passed(found);
   const sum = formatUsd(sumOf(forgotten.map(({ charge_nano_usd: charge }) => charge)));
-  return skipped(`${found}; the receipts of ${forgotten.length}, of $${sum}, are not kept any more`);
+  const gone = [
+    ...(unproven.length === 0 ? [] : [`the uses of ${unproven.length} statements, of $${formatUsd(paidOf(unproven))}`]),
+    ...(forgotten.length === 0 ? [] : [`the receipts of ${forgotten.length}, of $${sum}`]),
+  ];
+  return gone.length === 0 ? passed(found) : skipped(`${found}; ${gone.join(", and ")}, are not kept any more`);
+}
+
+/** Whether no record of the statement is gone, and the listed uses fill it: then nothing of it is forgotten. */
+function isWhole({ beforeNanoUsd, paidToNanoUsd }: PaidStatement, { said: { records, uses } }: Evidence): boolean {
+  if (beforeNanoUsd > 0 && !records.some((record) => endOf(record) === beforeNanoUsd)) return false;
+  const own = uses.filter((use) => use.ends_at_nano_usd > beforeNanoUsd && startOf(use) < paidToNanoUsd);
+  return findGap(own, beforeNanoUsd, Math.max(paidToNanoUsd, own.at(-1)?.ends_at_nano_usd ?? 0)) === undefined;
+}
+
+function paidOf(statements: readonly PaidStatement[]): number {
+  return sumOf(statements.map(({ beforeNanoUsd, paidToNanoUsd }) => paidToNanoUsd - beforeNanoUsd));
 }
 
 /** A use that begins before the one before it ends, or that is there twice. */
@@ -128,13 +167,17 @@ export function checkServed(evidence: Evidence, { statements }: Pick<Tools, "sta
   const served = sumOf(said.records.flatMap(({ parts }) => parts.map(({ amount_nano_usd: amount }) => amount)));
   if (chain === null || period !== null) return passed(`agents served $${formatUsd(served)}`);
   const trusts = forChain(evidence);
-  if (served !== Number(chain.servedNanoUsd)) {
-    const there = formatUsd(Number(chain.servedNanoUsd));
-    return failed(`agents served $${formatUsd(served)} by the records, and $${there} by the chain`, trusts);
+  const [there, owed] = [Number(chain.servedNanoUsd), Number(chain.owedBackNanoUsd)];
+  const listed = sumOf(said.records.map(({ amount_nano_usd: amount }) => amount));
+  const unlisted = there - served;
+  if (unlisted < 0 || unlisted > Number(chain.debitedNanoUsd) - listed) {
+    const detail = `agents served $${formatUsd(served)} by the records, and $${formatUsd(there)} by the chain`;
+    return failed(detail, trusts);
   }
-  const owed = Number(chain.owedBackNanoUsd);
-  const back = `$${formatUsd(Math.floor(served / 10) - owed)} came back in tokens`;
-  return passed(`agents served $${formatUsd(served)}; ${back}, $${formatUsd(owed)} can be pulled (payBack)`, trusts);
+  const back = `$${formatUsd(Math.floor(there / 10) - owed)} came back in tokens`;
+  const found = `agents served $${formatUsd(there)}; ${back}, $${formatUsd(owed)} can be pulled (payBack)`;
+  if (unlisted === 0) return passed(found, trusts);
+  return skipped(`${found}; the records of $${formatUsd(unlisted)} are not kept any more`, trusts);
 }
 
 function servedBy(uses: readonly StatementUse[], before: number): Map<string, number> {

@@ -133,6 +133,48 @@ test("receipts and prices that are not kept any more are skipped, by the retenti
   deepEqual([await outcomeOf(evidence, "prices"), await outcomeOf(evidence, "usage")], ["skipped", "skipped"]);
 });
 
+test("records and uses that are not kept any more are skipped, with how much they are, and not a day earlier", async () => {
+  const older = structuredClone(honest);
+  older.said.records.shift();
+  // The ceiling of 1 November pays until 2 November, 05:45.
+  older.madeAt = "2027-01-30T00:00:00Z";
+  deepEqual([await outcomeOf(older, "debits"), await outcomeOf(older, "leaves")], ["fail", "fail"]);
+  older.madeAt = "2027-01-30T00:00:01Z";
+  match(await detail(older, "debits"), /^2 records of \$0\.045; older ones, of \$0\.005, are not kept any more$/);
+  match(await detail(older, "leaves"), /; the uses of 1 statements, of \$0\.025, are not kept any more$/);
+  equal((await judge(older)).outcome, "skipped");
+
+  const old = structuredClone(honest);
+  old.madeAt = "2027-01-31T00:00:01Z";
+  old.said.uses.splice(0, 3);
+  old.said.receipts.splice(0, 3);
+  match(
+    await detail(old, "leaves"),
+    /^2 uses in 1 statements; 1 are not final yet; the uses of 1 statements, of \$0\.03/,
+  );
+  equal((await judge(old)).outcome, "skipped");
+  old.said.records = [];
+  old.said.uses.splice(0, 2);
+  old.said.receipts.splice(0, 2);
+  old.madeAt = "2027-02-01T00:00:01Z";
+  equal((await judge(old)).outcome, "skipped");
+  match(await detail(old, "debits"), /^0 records of \$0; older ones, of \$0\.05, are not kept any more$/);
+  match(await detail(old, "served"), /^agents served \$0\.01; .*; the records of \$0\.01 are not kept any more$/);
+  equal(await outcomeOf({ ...old, chain: null }, "leaves"), "pass");
+});
+
+test("of a bill, the uses of a statement may be gone that begins before the first use that is still kept", async () => {
+  const bill: Evidence = structuredClone({ ...honest, period: { from: "2026-11-02", to: DAY }, books: null });
+  bill.said.balance = null;
+  bill.said.uses.splice(0, 1);
+  equal(await outcomeOf(bill, "leaves"), "fail");
+  bill.madeAt = "2027-01-30T00:00:01Z";
+  match(await detail(bill, "leaves"), /; the uses of 1 statements, of \$0\.03, are not kept any more$/);
+  equal(await outcomeOf(bill, "leaves"), "skipped");
+  bill.said.uses.splice(3, 1);
+  match(await detail(bill, "leaves"), /^unproven, \$0\.02: .* of the statement from \$0\.03/);
+});
+
 test("what is less than a cent may wait for a month", async () => {
   const story = honestStory();
   changeLast(story.billed, { charge: CENT / 10 });

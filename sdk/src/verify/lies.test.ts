@@ -83,6 +83,42 @@ const moreLies: Record<string, Lie> = {
       chain.blocks[record.chunk.root] = 9;
     },
   },
+  "a debit without uses, which it says that it took over": {
+    caughtBy: "leaves",
+    says: /^unproven, \$0\.03: no listed uses make the root of the statement from \$0\./,
+    tell: ({ said }) => {
+      if (said.balance !== null) said.balance.credits.taken_over_nano_usd = 10 * CENT;
+      said.uses.splice(0, 3);
+    },
+  },
+  "a young debit without uses, behind old ones that it forgot": {
+    caughtBy: "leaves",
+    says: /^unproven, \$0\.02: .* of the statement from \$0\.03/,
+    tell: (evidence) => {
+      const { said } = evidence;
+      evidence.madeAt = "2027-01-30T12:00:00Z";
+      if (said.balance !== null) said.balance.credits.taken_over_nano_usd = 10 * CENT;
+      said.uses.splice(4, 1);
+    },
+  },
+  "uses that nobody made in a debit that is old": {
+    caughtBy: "leaves",
+    says: /^unproven, \$0\.03: .* of the statement from \$0\./,
+    tell: (evidence) => {
+      evidence.madeAt = "2027-03-01T00:00:00Z";
+      evidence.said.receipts = [];
+      for (const use of evidence.said.uses.slice(0, 3)) use.id = use.id.replace("req_0", "req_1");
+    },
+  },
+  "a young debit that it leaves out, behind old ones that it forgot": {
+    caughtBy: "debits",
+    says: /^the records end at \$0\.03, and the chain debited \$0\.05$/,
+    tell: (evidence) => {
+      evidence.madeAt = "2027-01-30T12:00:00Z";
+      evidence.said.records.shift();
+      evidence.said.records.pop();
+    },
+  },
   "debits that leave a stretch out": {
     caughtBy: "debits",
     says: /^a record begins at \$0\.03, and the one before it ends at \$0\.005$/,

@@ -168,7 +168,7 @@ const lies: Record<string, Lie> = {
     says: /^unproven, /,
     tell: (path, { data }) => {
       if (path === USES)
-        for (const each of data) each.id = each.id.replace(/.$/, (end: string) => (end === "0" ? "1" : "0"));
+        for (const each of data) each.id = each.id.replace(/.(?=.$)/, (end: string) => (end === "0" ? "1" : "0"));
       if (path === "/api/v1/activity") data.length = 0;
       if (path === "/api/v1/status") data.receipt_retention_days = 0;
     },
