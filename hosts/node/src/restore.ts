@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { tellAgain } from "@inference/gateway/jobs/tell-again";
+import { emptyLimit, tellAgain } from "@inference/gateway/jobs/tell-again";
 import { ceilingPartition, chainPartition, isAgent, type Partition, restorable } from "@inference/ledger/partition";
 import { columnsOf, SCHEMA_VERSION, sqlName, tableNames } from "@inference/ledger/schema";
 import { fileOf, openDatabase } from "./database.ts";
@@ -71,6 +71,8 @@ async function refill(database: DatabaseSync, parts: { chain: Partition; limit: 
   });
   try {
     const host = { ledger, clock: { now: Date.now } };
+    // An agent's rows are an old copy by now: if `tellAgain` throws, the agent sells nothing until a later restore.
+    if (isAgent(parts.limit)) await emptyLimit(host, parts.limit);
     let after: string | null = null;
     do after = await tellAgain(host, { ...parts, after });
     while (after !== null);

@@ -294,6 +294,17 @@ test("an agent's identity is put back, and sells nothing twice", async () => {
   assert.deepEqual([offer.soldNanoUsd, offer.leftNanoUsd], [400, 600]);
 });
 
+test("an agent that is put back before the chain is read sells nothing until it is put back again", async () => {
+  const BACKUP = join(folder, "second.sqlite");
+  const settings = parseSettings(nodeSettings, environment);
+  await withBooks(file, (ledger) => ledger.run(() => send(CHAIN, { type: "waitFor", readyFrom: null })));
+  await assert.rejects(restorePartition(settings, agent, BACKUP), /not read far enough/);
+  await withBooks(file, (ledger) => ledger.run(() => send(CHAIN, { type: "waitFor", readyFrom: 0 })));
+  await assert.rejects(sell(10), /"server":null/);
+  await restorePartition(settings, agent, BACKUP);
+  await sell(20);
+});
+
 test("a restore names what it cannot do, and changes nothing", async () => {
   await gateway.stop("SIGTERM");
   const before = await usedOfCeiling();
