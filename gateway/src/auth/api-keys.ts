@@ -77,7 +77,7 @@ export async function rollApiKey(
   if (status === "nonce_used") usedBefore();
   if (status === "unknown") unknownKey(keyId);
   gateway.seen.refuse(old.key.digest);
-  await keepRevocation(gateway.environment, { partition, digest: old.key.digest, at });
+  await keepRevocation(gateway.environment, { partition, keyId, digest: old.key.digest, at });
   return { key: text, view: await readApiKey(gateway, partition, keyId, at) };
 }
 
@@ -112,7 +112,7 @@ export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId
   );
   if (status === "unknown") unknownKey(keyId);
   gateway.seen.refuse(key.digest);
-  await keepRevocation(gateway.environment, { partition, digest: key.digest, at: atMs });
+  await keepRevocation(gateway.environment, { partition, keyId, digest: key.digest, at: atMs });
 }
 
 export async function readApiKey(

@@ -28,18 +28,44 @@ test("an account that is put back revives no secret that was revoked or replaced
 
   fixture.ledger.putBack(partition, before);
   assert.deepEqual(await statuses(), [200, 200, 200]);
-  await revokeAllAgain(fixture.gateway.environment, fixture.time.now);
+  for (let index = 0; index < 2_500; index++) {
+    fixture.keyValue.set(`revoked:account:0x${String(index).padStart(40, "0")} x`, { value: "", expiresAt: undefined });
+  }
+  const { ledger, keyValue } = fixture.gateway.environment;
+  await revokeAllAgain({ ledger, keyValue: { ...keyValue, list } }, fixture.time.now);
   assert.deepEqual(await statuses(), [200, 401, 401]);
+
+  async function list(prefix: string, limit: number, after = ""): Promise<string[]> {
+    const names = await keyValue.list(prefix, Number.POSITIVE_INFINITY);
+    return names.filter((name) => name > after).slice(0, limit);
+  }
 });
 
-test("a key is revoked also while the key-value store takes nothing", async () => {
-  const fixture = openFixture();
+test("a key is revoked also while the key-value store takes nothing, which is an alert, and is kept once it is revoked again", async () => {
+  const alerts: unknown[] = [];
+  const fixture = openFixture(
+    {},
+    {
+      log: (level, event, fields) => void (level === "alert" && alerts.push([event, fields])),
+    },
+  );
   const wallet = makeWallet();
   const { key, id } = await fixture.makeKey(wallet);
   const bearer = await fixture.signIn(wallet);
-  fixture.keyValue.set = () => {
+  const failing = () => {
     throw new Error("out of service");
   };
+  const { set } = fixture.keyValue;
+  fixture.keyValue.set = failing;
   assert.equal((await fixture.call("DELETE", `/api/v1/keys/${id}`, { bearer })).status, 200);
   assert.equal((await fixture.call("GET", "/api/v1/key", { bearer: key })).status, 401);
+  const fields = { partition: accountPartition(wallet.address), keyId: id, error: "Error: out of service" };
+  assert.deepEqual(alerts, [["revocation_not_kept", fields]]);
+  fixture.keyValue.set = set;
+  assert.equal((await fixture.call("DELETE", `/api/v1/keys/${id}`, { bearer })).status, 200);
+  assert.deepEqual([await keptNames(), alerts.length], [1, 1]);
+
+  async function keptNames(): Promise<number> {
+    return (await fixture.gateway.environment.keyValue.list("revoked:", 9)).length;
+  }
 });

@@ -1,6 +1,6 @@
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { Environment } from "../environment.ts";
+import type { Environment, KeyValueStore } from "../environment.ts";
 
 /**
  * Secrets of keys that were revoked or replaced, in the key-value store, by their digests: an account whose rows are
@@ -8,15 +8,15 @@ import type { Environment } from "../environment.ts";
  */
 type Stores = Pick<Environment, "keyValue" | "ledger">;
 
-/** The ledger has already revoked it, so a failing store refuses nothing. */
+/** The ledger has already revoked it, so a failing store refuses nothing. Revoking the key again tries again. */
 export async function keepRevocation(
   { keyValue, log }: Pick<Environment, "keyValue" | "log">,
-  { partition, digest, at }: { partition: Partition; digest: string; at: number },
+  { partition, keyId, digest, at }: { partition: Partition; keyId: string; digest: string; at: number },
 ): Promise<void> {
   try {
     await keyValue.put(nameOf(partition, digest), "", { expiresAt: at + KEPT_MS });
   } catch (error) {
-    log("warn", "revocation_not_kept", { error: String(error) });
+    log("alert", "revocation_not_kept", { partition, keyId, error: String(error) });
   }
 }
 
@@ -31,11 +31,24 @@ export async function revokeAgain({ keyValue, ledger }: Stores, partition: Parti
 }
 
 /** The same for all accounts, on a host that starts with a file that may have been put back. */
-export async function revokeAllAgain(stores: Stores, at: number): Promise<void> {
-  const names = await stores.keyValue.list(PREFIX, MOST_KEPT);
-  const accounts = new Set(names.map((name) => name.slice(PREFIX.length, name.lastIndexOf(" "))));
-  for (const account of accounts) await revokeAgain(stores, account, at);
+export async function revokeAllAgain(
+  stores: { ledger: Stores["ledger"]; keyValue: OrderedStore },
+  at: number,
+): Promise<void> {
+  for (let after: string | undefined; ; ) {
+    const names: string[] = await stores.keyValue.list(PREFIX, NAMES_A_PAGE, after);
+    const accounts = new Set(names.map((name) => name.slice(PREFIX.length, name.lastIndexOf(" "))));
+    for (const account of accounts) await revokeAgain(stores, account, at);
+    after = names.at(-1);
+    if (after === undefined || names.length < NAMES_A_PAGE) return;
+  }
 }
+
+/** A store that lists page by page. */
+export type OrderedStore = Omit<KeyValueStore, "list"> & {
+  /** @param after Only keys behind this one. */
+  list(prefix: string, limit: number, after?: string): Promise<string[]>;
+};
 
 function nameOf(partition: Partition, digest: string): string {
   return `${PREFIX}${partition} ${digest}`;
@@ -44,4 +57,4 @@ function nameOf(partition: Partition, digest: string): string {
 const PREFIX = "revoked:";
 /** Longer than any copy that is put back: at the edge 30 days. */
 const KEPT_MS = 400 * 24 * 3_600_000;
-const MOST_KEPT = 1_000_000;
+const NAMES_A_PAGE = 1_000;

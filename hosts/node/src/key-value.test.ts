@@ -75,6 +75,8 @@ test("keys are listed by what they begin with, in their order, without those tha
   await store.put("offer:0", "1", { expiresAt: clock.now + 10 });
   assert.deepEqual(await store.list("offer:", 9), ["offer:0", "offer:a", "offer:b", "offer:c"]);
   assert.deepEqual(await store.list("offer:", 2), ["offer:0", "offer:a"]);
+  assert.deepEqual(await store.list("offer:", 2, "offer:a"), ["offer:b", "offer:c"]);
+  assert.deepEqual(await store.list("offer:", 2, "offer:c"), []);
   clock.now += 10;
   assert.deepEqual(await store.list("offer:", 2), ["offer:a", "offer:b"]);
 });

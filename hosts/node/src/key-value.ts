@@ -1,11 +1,11 @@
-import type { KeyValueStore } from "@inference/gateway/environment";
+import type { OrderedStore } from "@inference/gateway/auth/revocations";
 import { connect, keepPrivate } from "./database.ts";
 
 /**
  * The key-value store on one machine. It has its own file, so that a write waits neither for a commit of the ledger nor
  * for the disk. Its contents can be recreated, with the exception of revocations, which only a restore needs.
  */
-export function openKeyValue(file: string, now: () => number): KeyValueStore & { close(): void } {
+export function openKeyValue(file: string, now: () => number): OrderedStore & { close(): void } {
   for (const end of ["", "-wal", "-shm"]) keepPrivate(file + end);
   const database = connect(file);
   database.exec("PRAGMA busy_timeout = 10000");
@@ -18,7 +18,7 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
   const select = database.prepare("SELECT value, expires_at FROM key_value WHERE key = ?");
   const selectKeys = database.prepare(
     `SELECT key FROM key_value
-     WHERE key >= ? AND key < ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
+     WHERE key >= ? AND key <> ? AND key < ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
   );
   const upsert = database.prepare(
     `INSERT INTO key_value (key, value, expires_at) VALUES (?, ?, ?)
@@ -43,8 +43,9 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
     async delete(key) {
       remove.run(key);
     },
-    async list(prefix, limit) {
-      return selectKeys.all(prefix, `${prefix}${AFTER_ALL}`, now(), limit).map(({ key }) => String(key));
+    async list(prefix, limit, after = "") {
+      const from = after > prefix ? after : prefix;
+      return selectKeys.all(from, after, `${prefix}${AFTER_ALL}`, now(), limit).map(({ key }) => String(key));
     },
     close: () => database.close(),
   };

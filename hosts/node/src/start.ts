@@ -105,7 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   };
   const gateway = makeGateway(config, environment);
   await ledger.recover();
-  await revokeAllAgain(environment, clock.now());
+  await revokeAllAgain({ ledger, keyValue }, clock.now());
   const stopJobs = await startJobs(gateway, ledger.holds(), options.jobs);
   const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
   const stopStatements = keepStatements(settings, { ledger, terms: config.posting, keccak });
