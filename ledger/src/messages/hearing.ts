@@ -8,13 +8,16 @@ import { type Saga, send } from "./saga.ts";
  *
  * @param chain The partition of the chain that credits and debits accounts.
  */
-export function* sendHeard<C extends Command>(chain: Partition, account: Partition, command: C): Saga<ReplyOf<C>> {
+export function* sendHeard<C extends Command>(
+  chain: Partition,
+  account: Partition,
+  command: C & { at: number },
+): Saga<ReplyOf<C>> {
   const reply = yield* send(account, command);
   if (!isUnheard(reply)) return reply;
   const answer = yield* send(chain, { type: "inquire", account: partitionAddress(account) });
   if (answer.status === "not_ready") return reply;
-  const at = "at" in command ? command.at : 0;
-  yield* send(account, { type: "hear", at, epoch: reply.epoch, ...answer.hearing });
+  yield* send(account, { type: "hear", at: command.at, epoch: reply.epoch, ...answer.hearing });
   return yield* send(account, command);
 }
 

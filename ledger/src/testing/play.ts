@@ -434,7 +434,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     world.checkDrained();
   }
 
-  function* heard(partition: Partition, command: Command): Saga<boolean> {
+  function* heard(partition: Partition, command: Command & { at: number }): Saga<boolean> {
     yield* sendHeard(chain, partition, command);
     return false;
   }

@@ -8,6 +8,7 @@ import type { Command, CommandType } from "@inference/ledger/commands";
 import { sendHeard } from "@inference/ledger/hearing";
 import { chainPartition, type Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
+import { send } from "@inference/ledger/saga";
 import type { Change, TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import type { ChainLook } from "../chain-look.ts";
@@ -233,7 +234,10 @@ export default {
       return Response.json(method === "get" ? await KEY_VALUE.get(key) : null);
     }
     const ledger = makeEdgeLedger(bindings, { background: (work) => event.waitUntil(work) });
-    if (command !== undefined) return Response.json(await ledger.run(() => sendHeard(TEST_CHAIN, partition, command)));
+    if (command !== undefined) {
+      const saga = () => ("at" in command ? sendHeard(TEST_CHAIN, partition, command) : send(partition, command));
+      return Response.json(await ledger.run<object>(saga));
+    }
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
     const [method, ...args] = call ?? ["none"];
     const called: unknown =
