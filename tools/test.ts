@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
+import { processorSeconds, runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
 import { DEEP, findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
 
 /**
@@ -170,17 +170,11 @@ function reportAll(all: readonly StepResult[]): void {
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${Math.round(seconds)} s`).join(", ")}`);
   const count = (what: string): number => all.reduce((total, { output }) => total + countIn(output, what), 0);
   const tests = `${count("tests")} tests (${count("skipped")} skipped)`;
-  const time = `${Math.round((performance.now() - startedAt) / 1000)} s${processorTime()}`;
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  const time = `${seconds} s (${Math.round(processorSeconds())} s of processor time)`;
   if (failed.length === 0) console.log(`All of ${tests} passed in ${time}.`);
   else console.log(`${count("fail")} of ${tests} and ${failed.length} steps FAILED in ${time}.`);
   process.exitCode = failed.length === 0 ? 0 : 1;
-}
-
-/** Of all steps, which Linux tells in hundredths of a second: fields 16 and 17, of which the second has spaces. */
-function processorTime(): string {
-  if (process.platform !== "linux") return "";
-  const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
-  return ` (${Math.round((Number(fields[13]) + Number(fields[14])) / 100)} s of processor time)`;
 }
 
 /** What node's reporter says at the end of an output. */
