@@ -64,13 +64,11 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["test/conformance", 6],
 ]);
 
-/** What the files of a package share in a process: one chain, devnet or gateway. */
-const DEVNET = "test/devnet/src/testing/shared-devnet.ts";
+/** What the files of a package share in a process: one chain or gateway. */
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["chain", "chain/src/testing/shared-chain.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
   ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],
-  ...["cli", "dashboard", "sdk", "test/devnet"].map((folder) => [folder, DEVNET] as const),
 ]);
 
 const AFTER_FORGE: readonly string[] = ["contracts/script/gen-abi.test.ts"];

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, watch } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { processorSeconds, runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
@@ -31,8 +32,11 @@ const LAST_LINES = 100;
 const seed = process.env.FUZZ_SEED ?? (deep ? String(randomInt(1, 2 ** 31)) : "1");
 const cache = join(root, "node_modules", ".cache");
 const compileCache = join(cache, "compile");
+/** Where the tests that need a devnet say so, and find it. */
+const devnetFolder = mkdtempSync(join(tmpdir(), "devnet-"));
 const environment = {
   ...process.env,
+  TEST_DEVNET: devnetFolder,
   NODE_NO_WARNINGS: "1",
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache,
   FUZZ_SEED: seed,
@@ -55,8 +59,13 @@ const found = findTestFiles(flags.budgets === true ? ".budget.ts" : ".test.ts").
   ({ path }) => deep || !path.endsWith(DEEP),
 );
 const files = found.filter((file) => wanted.length === 0 || wanted.some((part) => isSelected(file, part)));
-if (flags.watch === true || flags.inspect === true) attend();
-else await runAll();
+const stopDevnet = keepDevnet();
+try {
+  if (flags.watch === true || flags.inspect === true) await attend();
+  else await runAll();
+} finally {
+  await stopDevnet();
+}
 
 async function runAll(): Promise<void> {
   for (const signal of signals) {
@@ -81,13 +90,33 @@ function atOnce(): { least: number; most: number } {
   return { least: cores * STEPS_PER_CORE.least, most: cores * STEPS_PER_CORE.most };
 }
 
+/** Starts the devnet when a test first wants it. Answers what stops it. */
+function keepDevnet(): () => Promise<void> {
+  let child: ChildProcess | undefined;
+  const watcher = watch(devnetFolder, () => {
+    if (child !== undefined || !existsSync(join(devnetFolder, "wanted"))) return;
+    const script = join(root, "test", "devnet", "src", "testing", "run-devnet.ts");
+    child = spawn(process.execPath, [script], { env: environment, stdio: ["pipe", "inherit", "inherit"] });
+  });
+  return async () => {
+    watcher.close();
+    if (child !== undefined && child.exitCode === null) {
+      const exited = once(child, "exit");
+      child.stdin?.end();
+      await exited;
+    }
+    rmSync(devnetFolder, { recursive: true, force: true });
+  };
+}
+
 /** Runs the selected files at the terminal until its user ends them. */
-function attend(): void {
+async function attend(): Promise<void> {
   const how = flags.watch === true ? ["--test", "--watch"] : ["--inspect-brk", RUN_FILES];
   const args = [...nodeFlags, ...how, ...files.map(({ path }) => path)];
   const child = spawn(process.execPath, args, { cwd: root, env: environment, stdio: "inherit" });
   for (const signal of signals) process.on(signal, () => child.kill(signal));
-  child.once("exit", (code) => process.exit(code ?? 1));
+  const [code] = (await once(child, "exit")) as [number | null];
+  process.exitCode = code ?? 1;
 }
 
 /** The longest first, dealt out to the parts in turn. */

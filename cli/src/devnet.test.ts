@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ask } from "@inference/devnet/ask";
-import { type DevnetShare, shareDevnet } from "@inference/devnet/testing/shared-devnet";
+import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { eventually } from "@inference/protocol/testing/eventually";
 import * as Keystore from "ox/Keystore";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
@@ -19,7 +19,7 @@ import { startSlowNode } from "./testing/slow-node.ts";
 import { testTty } from "./testing/tty-suite.ts";
 
 /** Every command against three chains and a gateway, as a person types it, with `--json` against its schema. */
-let devnet: DevnetShare;
+let devnet: TestedDevnet;
 let slow: { url: string; close(): void };
 const terminals: { remove(): void }[] = [];
 

@@ -1,7 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { dirname } from "node:path";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { ask as askDevnet } from "@inference/devnet/ask";
+import { type Devnet, startDevnet } from "@inference/devnet/devnet";
+import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -36,7 +37,22 @@ const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status",
 
 /** Payments that are interrupted, what few people do, and what is wrong for a screen reader. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
-  before(startStage);
+  /** Its own: its relayer is halted, and its day changes. */
+  const { path: folder, remove } = deployedFolder();
+  let own: Devnet;
+  before(() =>
+    startStage(async () => {
+      own = await startDevnet({
+        environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder },
+        survivesKill: false,
+      });
+      return own;
+    }),
+  );
+  after(async () => {
+    await own?.stop();
+    remove();
+  });
 
   describe("loaded again in each state, the page goes on: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
@@ -69,7 +85,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       const before = await fundsOf(31_339);
       await beginReloads(page);
       // Nothing arrives before the page has been loaded again while it waits.
-      const relayer = devnet.processes.find(({ name }) => name === "relayer")?.pid ?? 0;
+      const relayer = own.processes.find(({ name }) => name === "relayer")?.pid ?? 0;
       process.kill(relayer, "SIGSTOP");
       const waits = eventually(async () => (await reloadedStates(page))?.some(isWaiting) === true);
       const arrives = waits.finally(() => process.kill(relayer, "SIGCONT"));
@@ -261,7 +277,6 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     const { privateKey, address } = devnet.ready.wallets[1] ?? { privateKey: "0x", address: "0x" };
     const account = privateKeyToAccount(privateKey);
     const say = () => {};
-    const folder = dirname(devnet.readyFile);
     await askDevnet(folder, { command: "faucet", args: [address], say });
     const client = connect({ gateway: url, account, pollMs: 50 });
     const { agent } = await createAgent(client, { name: "Owl", symbol: "OWL", supply: 1_000n });

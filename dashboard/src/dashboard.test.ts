@@ -26,7 +26,7 @@ import {
 const ACTIVATED_FROM = process.env.DEEP === "1" ? ([31_337, 31_338, 31_339] as const) : ([31_337, 31_338] as const);
 
 describe("the dashboard in Chromium", { skip: missingChromium }, () => {
-  before(startStage);
+  before(() => startStage());
 
   test("the first view needs at most 170 kB of script, and nothing from elsewhere", async () => {
     const { page, problems, scriptBytes, close } = await openWindow();

@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
-import { type DevnetShare, shareDevnet } from "@inference/devnet/testing/shared-devnet";
+import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { privateKeyToAccount } from "viem/accounts";
@@ -22,7 +22,7 @@ import {
 
 /** The library against three chains and a gateway. */
 const DOLLAR = 1_000_000n;
-let devnet: DevnetShare;
+let devnet: TestedDevnet;
 
 before(async () => {
   devnet = await shareDevnet();

@@ -1,22 +1,21 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { before, test } from "node:test";
-import type { Devnet } from "@inference/devnet/devnet";
-import { sharedDevnet } from "@inference/devnet/testing/shared-devnet";
+import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { type Address, createPublicClient, createTestClient, createWalletClient, http } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
+import { mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type AskedTransaction, type Client, createClient, type Progress, type WalletAccount } from "./index.ts";
 import { nodeWallet, safeWallet } from "./testing/node-wallet.ts";
 
 /** The library with wallets that only send, over a devnet's chains. */
 const DOLLAR = 1_000_000n;
 const PRIMARY = 31_337;
-let devnet: Devnet;
+let devnet: TestedDevnet;
 let nodes: Record<number, string>;
 
 before(async () => {
-  devnet = await sharedDevnet();
+  devnet = await shareDevnet();
   nodes = Object.fromEntries(devnet.ready.chains.map(({ chainId, rpcUrl }) => [chainId, rpcUrl]));
 });
 
@@ -25,7 +24,11 @@ function clientOf(account: WalletAccount): Client {
 }
 
 function walletOf(index: number): WalletAccount {
-  return nodeWallet(nodes, devnet.ready.wallets[index]?.address ?? "0x");
+  return nodeWallet(nodes, accountOf(index));
+}
+
+function accountOf(index: number): PrivateKeyAccount {
+  return privateKeyToAccount(devnet.ready.wallets[index]?.privateKey ?? "0x");
 }
 
 for (const [chainId, pay] of [
@@ -125,7 +128,7 @@ test("a Safe gets dollars in by approval, signs for a key, and has the balance",
   const owner = mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex: 7 });
   const { reader } = readerOf();
   const dollar = { address: devnet.ready.contracts.primary?.stablecoin ?? "0x", abi: stablecoinAbi } as const;
-  const giver = createWalletClient({ account: walletOf(4).address, transport: http(nodes[PRIMARY]) });
+  const giver = createWalletClient({ account: accountOf(4), transport: http(nodes[PRIMARY]) });
   await giver.writeContract({ ...dollar, functionName: "transfer", args: [safe, 5n * DOLLAR], chain: null });
   const client = clientOf(safeWallet(nodes, { safe, owner: owner.address, chainId: PRIMARY }));
   const steps: string[] = [];

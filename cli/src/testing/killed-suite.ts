@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import type { DevnetShare } from "@inference/devnet/testing/shared-devnet";
+import type { TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { createPublicClient, http } from "viem";
 import type { makeTerminal } from "./in-process.ts";
 import { runAndKill } from "./killed.ts";
@@ -10,7 +10,7 @@ type Stand = {
   openTerminal(): Terminal;
   /** A process can be killed between two calls of it. */
   slowNode(): string;
-  devnet(): DevnetShare;
+  devnet(): TestedDevnet;
   /** Staking tokens for the address. */
   fund(address: string): Promise<void>;
 };
@@ -134,7 +134,7 @@ function movedBy(before: State, moved: State): State {
   return Object.fromEntries(names.map((name) => [name, before[name] + moved[name]])) as State;
 }
 
-async function stateOf({ json }: Terminal, { ready }: DevnetShare, on: Chain): Promise<State> {
+async function stateOf({ json }: Terminal, { ready }: TestedDevnet, on: Chain): Promise<State> {
   const chain = ready.chains.find(({ name }) => name === on);
   const { address } = (await json("wallet")) as { address: `0x${string}` };
   const reader = createPublicClient({ transport: http(chain?.rpcUrl) });

@@ -1,6 +1,6 @@
 import { equal, ok } from "node:assert/strict";
 import { after } from "node:test";
-import type { Devnet } from "@inference/devnet/devnet";
+import type { ReadyFile } from "@inference/devnet/ready";
 import { sharedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -13,7 +13,7 @@ export const CHAINS = { 31337: "Primary", 31338: "Secondary 1", 31339: "Secondar
 export type ChainId = keyof typeof CHAINS;
 export const CHAT = { model: "alder-4b", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
 
-export let devnet: Devnet;
+export let devnet: { readonly ready: ReadyFile };
 /** Of the gateway. */
 export let url: string;
 let started: Promise<Browser> | undefined;
@@ -21,9 +21,9 @@ let started: Promise<Browser> | undefined;
 after(async () => (await started)?.close());
 
 /** One browser and one devnet serve all tests of this process. */
-export async function startStage(): Promise<void> {
+export async function startStage(startDevnet: () => Promise<typeof devnet> = sharedDevnet): Promise<void> {
   started ??= buildDashboard().then(openBrowser);
-  [devnet] = await Promise.all([sharedDevnet(), started]);
+  [devnet] = await Promise.all([startDevnet(), started]);
   url = devnet.ready.gatewayUrl;
 }
 
@@ -59,7 +59,7 @@ export async function ask(): Promise<string> {
 
 export const added = (page: Page) => page.getByRole("heading", { name: /added$/ }).waitFor();
 
-export function chainOf(chainId: ChainId): Devnet["ready"]["chains"][number] {
+export function chainOf(chainId: ChainId): ReadyFile["chains"][number] {
   const chain = devnet.ready.chains.find((each) => each.chainId === chainId);
   ok(chain);
   return chain;

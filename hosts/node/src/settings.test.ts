@@ -39,9 +39,7 @@ async function runToEnd(
   args: readonly string[] = [],
 ): Promise<{ code: number | null; said: string[]; stdout: string }> {
   const program = launch({ script: "../main.ts", args, env });
-  const timer = setTimeout(() => program.child.kill("SIGKILL"), 20_000);
   const { code } = await program.ended;
-  clearTimeout(timer);
   const lines = program.stderr().split("\n").filter(Boolean);
   return { code, said: lines.filter((line) => !line.startsWith("{")), stdout: program.stdout() };
 }

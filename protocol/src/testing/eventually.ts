@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+/** Between two looks: soon at first, and rarely where much is waited for, as each look takes processor time. */
+const PAUSE_MS = { first: 5, factor: 1.2, most: 200 };
+
 /**
  * Looks again and again until that neither throws nor answers `false`, and answers what it did then. Fails as the last
  * look did. The limit is far above what any machine takes: it ends a test that would wait for ever.
  */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = 300_000): Promise<Exclude<T, false>> {
   const deadline = performance.now() + withinMs;
-  for (;;) {
+  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * PAUSE_MS.factor, PAUSE_MS.most)) {
     let failure: unknown;
     try {
       const found = await look();
@@ -16,6 +19,6 @@ export async function eventually<T>(look: () => T | Promise<T>, withinMs = 300_0
       failure = error;
     }
     if (performance.now() > deadline) throw failure;
-    await sleep(10);
+    await sleep(pauseMs);
   }
 }

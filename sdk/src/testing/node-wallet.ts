@@ -6,6 +6,7 @@ import {
   type Hex,
   hashMessage,
   http,
+  type LocalAccount,
   parseAbi,
   zeroAddress,
 } from "viem";
@@ -14,17 +15,18 @@ import type { WalletAccount } from "../connection.ts";
 /** The RPC URL of each chain. */
 type Nodes = Readonly<Record<number, string>>;
 
-/** A wallet as browsers have one: the local node holds the key, signs, and sends by itself. */
-export function nodeWallet(nodes: Nodes, address: Address): WalletAccount {
+/** A wallet as browsers have one: it signs, and sends by itself. Of an address alone the local node has the key. */
+export function nodeWallet(nodes: Nodes, account: Address | LocalAccount): WalletAccount {
+  const address = typeof account === "string" ? account : account.address;
   const [first = ""] = Object.values(nodes);
-  const signer = createWalletClient({ account: address, transport: http(first) });
+  const signer = createWalletClient({ account, transport: http(first) });
   return {
     type: "wallet",
     address,
     signMessage: ({ message }) => signer.signMessage({ message }),
     signTypedData: (typed) => signer.signTypedData(typed as Parameters<typeof signer.signTypedData>[0]),
     async sendTransaction({ chainId, ...call }): Promise<Hash> {
-      return createWalletClient({ account: address, transport: http(nodes[chainId]) }).sendTransaction({
+      return createWalletClient({ account, transport: http(nodes[chainId]) }).sendTransaction({
         ...call,
         chain: null,
       });

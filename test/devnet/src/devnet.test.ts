@@ -1,7 +1,7 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
@@ -26,22 +26,24 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { createSiweMessage } from "viem/siwe";
-import { type Devnet, startDevnet } from "./devnet.ts";
+import { exampleModel } from "./customer.ts";
+import { startDevnet } from "./devnet.ts";
+import { curlLine } from "./ready.ts";
 import { readCredits, spent } from "./testing/api.ts";
 import { anyPorts } from "./testing/launch.ts";
-import { shareDevnet, sharedDevnet } from "./testing/shared-devnet.ts";
+import { shareDevnet, sharedDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 
-let devnet: Devnet;
+let whole: TestedDevnet;
+let devnet: TestedDevnet;
 
 before(async () => {
-  devnet = await sharedDevnet();
+  whole = await sharedDevnet();
+  devnet = await shareDevnet();
 });
 
 test("ready.json says where everything is, and is for its owner's eyes", async () => {
-  const { ready, readyFile } = devnet;
-  const kept: unknown = (await import(readyFile, { with: { type: "json" } })).default;
-  deepEqual(kept, ready);
-  equal(statSync(readyFile).mode & 0o777, 0o600);
+  const { ready, folder } = whole;
+  equal(statSync(join(folder, "ready.json")).mode & 0o777, 0o600);
   deepEqual(
     ready.chains.map(({ name, chainId }) => [name, chainId]),
     [
@@ -67,7 +69,8 @@ test("ready.json says where everything is, and is for its owner's eyes", async (
 
 test("the curl line works in a shell, and costs what the balance loses", async () => {
   const before = await spent(devnet.ready);
-  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `${devnet.curl} -s`]);
+  const curl = curlLine(devnet.ready, await exampleModel(devnet.ready.gatewayUrl));
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `${curl} -s`]);
   const answer = JSON.parse(stdout) as { choices: { message: { content: string } }[]; usage: { cost: number } };
   ok((answer.choices[0]?.message.content.length ?? 0) > 0);
   ok(answer.usage.cost > 0);
@@ -162,7 +165,7 @@ type Data = {
 type Answer = { data?: Data };
 
 test("a fresh wallet turns dollars into inference with its own signatures and nothing else", async () => {
-  const { ready } = await shareDevnet();
+  const { ready } = devnet;
   const wallet = ready.wallets[1];
   ok(wallet !== undefined);
   const account = privateKeyToAccount(wallet.privateKey);
@@ -206,7 +209,7 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
 });
 
 test("one devnet at a time has a folder", async () => {
-  const environment = { ...process.env, ...anyPorts, DEVNET_DIR: dirname(devnet.readyFile) };
+  const environment = { ...process.env, ...anyPorts, DEVNET_DIR: whole.folder };
   const second = startDevnet({ environment });
   await second.then(
     async (other) => {

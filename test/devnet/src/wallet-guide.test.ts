@@ -4,12 +4,12 @@ import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { readCredits } from "./testing/api.ts";
-import { type DevnetShare, shareDevnet } from "./testing/shared-devnet.ts";
+import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 
 /** What the gateway's page tells the owner of a wallet works, as it is printed, on every chain. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
-let devnet: DevnetShare;
+let devnet: TestedDevnet;
 let steps: Map<string, string>;
 
 before(async () => {

@@ -1,53 +1,51 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after } from "node:test";
-import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { ask } from "../ask.ts";
-import { type Devnet, startDevnet } from "../devnet.ts";
+import { awaitCredit, requestApiKey } from "../customer.ts";
+import { ACTIVATED_AMOUNT } from "../devnet.ts";
 import type { ReadyFile } from "../ready.ts";
-import { anyPorts, deployedFolder, type TemporaryFolder, temporaryFolder } from "./launch.ts";
+import { walletOn } from "./wallet.ts";
 
-/** A devnet as one test file has it: its wallets, but for the first, belong to no other file. */
-export type DevnetShare = {
+/** A devnet as a test sees it. */
+export type TestedDevnet = {
   readonly ready: ReadyFile;
-  /** Has the `ready.json` of this share. */
+  /** Has its `ready.json`. */
   readonly folder: string;
 };
 
-let started: Promise<Devnet> | undefined;
-const folders: TemporaryFolder[] = [];
-
-after(async () => {
-  await (await started)?.stop();
-  for (const folder of folders) folder.remove();
-});
-
-/** The one devnet of all test files in this process. Stopped after the last test. */
-export function sharedDevnet(): Promise<Devnet> {
-  started ??= start();
-  return started;
+/** The one devnet of all test processes of a run. The runner starts it when the first of them wants it. */
+export async function sharedDevnet(): Promise<TestedDevnet> {
+  const folder = process.env.TEST_DEVNET;
+  if (folder === undefined) throw new Error("TEST_DEVNET is not set: run the tests with `npm test -- <file>`.");
+  writeFileSync(join(folder, "wanted"), "");
+  const at = (name: string): string => join(folder, name);
+  await eventually(() => existsSync(at("ready.json")) || existsSync(at("failed")));
+  if (existsSync(at("failed")))
+    throw new Error(`The devnet of the tests failed: ${readFileSync(at("failed"), "utf8")}`);
+  return { ready: JSON.parse(readFileSync(at("ready.json"), "utf8")) as ReadyFile, folder };
 }
 
-/** The shared devnet with wallets of one's own, each with gas and dollars on every chain. */
-export async function shareDevnet(): Promise<DevnetShare> {
-  const { ready } = await sharedDevnet();
-  const folder = temporaryFolder();
-  folders.push(folder);
-  const [activated, ...others] = ready.wallets;
-  if (activated === undefined) throw new Error("The devnet has no wallet.");
-  const own = others.map(() => {
+/**
+ * The shared devnet with wallets that no other test file has, each with gas and dollars on every chain, the first with
+ * credit and an API key.
+ */
+export async function shareDevnet(): Promise<TestedDevnet> {
+  const { ready, folder } = await sharedDevnet();
+  const wallets = ready.wallets.map(({ activated }) => {
     const privateKey = generatePrivateKey();
-    return { address: privateKeyToAddress(privateKey), privateKey, activated: false };
+    return { address: privateKeyToAccount(privateKey).address, privateKey, activated };
   });
-  const share = { ...ready, wallets: [activated, ...own] };
-  writeFileSync(join(folder.path, "ready.json"), JSON.stringify(share));
-  for (const { address } of own) await ask(folder.path, { command: "faucet", args: [address], say: () => {} });
-  return { ready: share, folder: folder.path };
-}
-
-function start(): Promise<Devnet> {
-  const folder = deployedFolder();
-  folders.push(folder);
-  const settings = { DEVNET_DIR: folder.path, SETTLER_INTERVAL_MS: "3000" };
-  return startDevnet({ environment: { ...process.env, ...anyPorts, ...settings }, survivesKill: false });
+  for (const { address } of wallets) await ask(folder, { command: "faucet", args: [address], say: () => {} });
+  const { gatewayUrl } = ready;
+  await walletOn({ ...ready, wallets }, "primary", 0).mintAndActivate(ACTIVATED_AMOUNT);
+  const wallet = privateKeyToAccount(wallets[0]?.privateKey ?? "0x");
+  const chainId = ready.chains[0]?.chainId ?? 0;
+  const apiKey = await requestApiKey({ gatewayUrl, chainId, wallet, name: "devnet", now: Date.now() });
+  await awaitCredit(gatewayUrl, apiKey);
+  const own = mkdtempSync(join(folder, "share-"));
+  const share = { ...ready, wallets, apiKey };
+  writeFileSync(join(own, "ready.json"), JSON.stringify(share), { mode: 0o600 });
+  return { ready: share, folder: own };
 }
