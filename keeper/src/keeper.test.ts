@@ -199,7 +199,7 @@ test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 1
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
   const stakedBefore = await staked();
   start();
-  await eventually(async () => (await staked()) > stakedBefore, 20_000);
+  await eventually(async () => (await staked()) > stakedBefore);
   await eventually(() => told("done").some(({ task }) => task === "payBack"));
 
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;

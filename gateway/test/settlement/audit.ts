@@ -14,12 +14,12 @@ type ProviderRecord = ReturnType<Simulator["records"]["select"]>[number];
 export type Settled = { receipt: ReceiptRow & { resolvedAt: number }; detail: ReceiptDetail };
 
 /** Every request of an account that was forwarded, once none is in flight any more. */
-export async function settledOf(host: HostUnderTest, address: Address, ms?: number): Promise<Settled[]> {
+export async function settledOf(host: HostUnderTest, address: Address): Promise<Settled[]> {
   const partition = accountPartition(address);
   const receipts = await eventually(async () => {
     const rows = await host.rows("receipt", partition);
     return rows.every(({ state }) => state !== "open" && state !== "orphaned") ? rows : false;
-  }, ms);
+  });
   // Where limits are told later, they are told before they are looked at.
   await eventually(async () => (await host.rows("outbox", partition)).length === 0);
   return receipts.flatMap(({ resolvedAt, ...receipt }) => {
@@ -29,8 +29,8 @@ export async function settledOf(host: HostUnderTest, address: Address, ms?: numb
 }
 
 /** The one request of an account. Its books agree: receipt, balance, use and ceiling. */
-export async function settledOne(host: HostUnderTest, address: Address, ms?: number): Promise<Settled> {
-  const all = await settledOf(host, address, ms);
+export async function settledOne(host: HostUnderTest, address: Address): Promise<Settled> {
+  const all = await settledOf(host, address);
   const [settled] = all;
   assert.ok(settled !== undefined && all.length === 1, `the account has ${all.length} receipts, not one`);
   await checkAccount(host, address, all);

@@ -260,7 +260,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
       await host.goTo(host.now() + 61_000);
       // The first request after a minute has the list read again, and does not wait for it.
       await ask();
-      await eventually(async () => (await offerOf(agentToken)).offer === null, 10_000);
+      await eventually(async () => (await offerOf(agentToken)).offer === null);
       assert.equal((await receiptOf((await ask()).id)).served_by, "protocol");
       await selling.setSeller({ owner, computer: computer.address });
       assert.equal((await send("PUT", { agentToken, nonce: 1 })).code, "invalid_request", "it has ended");

@@ -141,7 +141,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   await edge.goTo(midnight - 5_000);
   await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const across = stream(0, SLOWLY);
-  await eventually(async () => assert.ok((await held()) > 0, "it is admitted"), 5_000);
+  await eventually(async () => assert.ok((await held()) > 0, "it is admitted"));
   await streamAll(STREAMS / 2, STREAMS - 1);
   await across;
   looks += await stopWatching();

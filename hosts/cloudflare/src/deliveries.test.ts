@@ -154,7 +154,7 @@ test("what an object was delivering when its process died is made by the next qu
     await eventually(async () => {
       const { heldNanoUsd, settledNanoUsd } = await ceiling();
       assert.deepEqual([heldNanoUsd, settledNanoUsd], [0, 700]);
-    }, 10_000);
+    });
   } finally {
     await edge.stop();
   }

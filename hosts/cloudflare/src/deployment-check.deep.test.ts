@@ -28,7 +28,7 @@ before(async () => {
   await eventually(async () => {
     const response = await fetch(`${edge.url}/healthz`);
     assert.equal(((await response.json()) as { status: string }).status, "ok");
-  }, 15_000);
+  });
   await chain.activate(privateKeyToAddress(privateKey), 10_000_000n);
   await chain.finalize();
 });
@@ -51,7 +51,7 @@ function awaitCeiling(nanoUsd: number): Promise<void> {
   return eventually(async () => {
     const { limitNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
     assert.equal(limitNanoUsd, nanoUsd);
-  }, 15_000);
+  });
 }
 
 /** What a deployment does to objects: each is evicted. */

@@ -73,10 +73,10 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   // It ends before it can answer, and who wakes has all of it to deliver.
   await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
   await refuse();
-  await eventually(async () => assert.ok((await left()) > fill.length), 20_000);
+  await eventually(async () => assert.ok((await left()) > fill.length));
 
   await edge.object(other, "outOfService", false);
-  await eventually(async () => assert.equal(await left(), 0), 60_000);
+  await eventually(async () => assert.equal(await left(), 0));
   const again = await edge.chat(key, say("[[tokens=5]]"));
   assert.equal(again.status, 200, await again.text());
 });
@@ -92,5 +92,5 @@ test("a delivery that is acknowledged after an alarm's last commit is written do
   assert.deepEqual(await edge.put(account, end), { status: "released" });
   const left = async () => ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length;
   assert.equal(await left(), 1);
-  await eventually(async () => assert.equal(await left(), 0), 20_000);
+  await eventually(async () => assert.equal(await left(), 0));
 });

@@ -45,7 +45,7 @@ before(async () => {
   await eventually(async () => {
     const { data } = (await read("/api/v1/credits")) as { data: { total_credits: number } };
     assert.equal(data.total_credits, 5);
-  }, 15_000);
+  });
 });
 after(async () => {
   await edge?.stop();
@@ -83,7 +83,7 @@ async function untilFinal(id: string): Promise<Settlement> {
     await chain.mine();
     found = await settlementOf(id);
     assert.equal(found.status, "final", JSON.stringify(found));
-  }, 30_000);
+  });
   return found as Settlement;
 }
 
@@ -136,7 +136,7 @@ test("a request's charge is pending, posted and final, and the contract verifies
     const { status } = await settlementOf(id);
     seen.add(status);
     assert.equal(status, "posted");
-  }, 15_000);
+  });
   const final = await untilFinal(id);
   assert.ok(seen.has("posted"));
   assert.equal(await isProved(id, final), true);
@@ -150,7 +150,7 @@ test("a request's charge is pending, posted and final, and the contract verifies
     assert.match(metrics, /_settler_balance_wei [1-9]/);
     assert.match(metrics, /_settler_nonce [1-9]/);
     assert.match(metrics, /_settler_address\{address="0x[0-9a-f]{40}"\} 1\n/);
-  }, 10_000);
+  });
 });
 
 async function evictAt(next: ChainEviction): Promise<void> {
@@ -171,7 +171,7 @@ for (const step of steps) {
       await eventually(async () => {
         await chain.mine();
         assert.equal(await evictionsLeft(), 0, "it was evicted");
-      }, 30_000);
+      });
       assert.equal(await isProved(id, final), true);
       await checkBooks();
     });
@@ -180,7 +180,7 @@ for (const step of steps) {
 
 test("a chunk on its way survives the end of the process", async () => {
   const id = await request();
-  await eventually(async () => assert.equal((await settlementOf(id)).status, "posted"), 15_000);
+  await eventually(async () => assert.equal((await settlementOf(id)).status, "posted"));
   await edge.restart();
   assert.equal(await isProved(id, await untilFinal(id)), true);
   await checkBooks();
@@ -190,7 +190,7 @@ test("a day that is over is reconciled", async () => {
   await eventually(async () => {
     const { data } = (await read("/api/v1/reconciliations")) as { data: { unexplained_nano_usd: number }[] };
     assert.equal(data.at(-1)?.unexplained_nano_usd, 0);
-  }, 15_000);
+  });
 });
 
 test("an account without its rows takes over what the chain debited, and goes on from there", async () => {
@@ -204,7 +204,7 @@ test("an account without its rows takes over what the chain debited, and goes on
     await eventually(async () => {
       const answer = await empty.chat(other, { messages: [{ role: "user", content: "hello" }] });
       assert.equal(answer.status, 200, await answer.text());
-    }, 15_000);
+    });
     const bill = await empty.read(accountPartition(address), { type: "bill" });
     assert.deepEqual([bill.takenOverNanoUsd, bill.debitedNanoUsd], [total, total]);
     assert.ok(bill.settledNanoUsd > total);

@@ -28,7 +28,7 @@ after(async () => {
 
 async function assertNoneLeft(): Promise<void> {
   const pending = async () => (await fetch(`${edge.url}/__timers`)).json();
-  await eventually(async () => assert.deepEqual(await pending(), []), 1_000);
+  await eventually(async () => assert.deepEqual(await pending(), []));
 }
 
 test("no timer is left once an alarm has forgotten what is over", async () => {
@@ -81,6 +81,6 @@ test("no timer is left once a lapsed hold was settled by the provider's record",
   await eventually(async () => {
     const receipt = await edge.read(account, { type: "receipt", id });
     assert.equal(receipt?.chargeNanoUsd, 66_000);
-  }, 15_000);
+  });
   await assertNoneLeft();
 });

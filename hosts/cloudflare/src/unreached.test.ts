@@ -91,7 +91,7 @@ test("where the account's object is away as well, its holds end within seconds o
   await Promise.all(Array.from({ length: IN_FLIGHT }, () => assertUnavailable(key)));
   assert.ok((await held()) > 0);
   await edge.object(account, "refuse", 0, "release");
-  await eventually(async () => assert.equal(await held(), 0), 15_000);
+  await eventually(async () => assert.equal(await held(), 0));
   await assertServed(key);
 });
 

@@ -51,7 +51,7 @@ async function assertServed(): Promise<void> {
 
 /** Whatever became of them: nothing is under way, nothing is held, and all books agree. */
 async function assertNothingLeft(): Promise<void> {
-  await eventually(() => stack.gateway.live.size === 0, 30_000);
+  await eventually(() => stack.gateway.live.size === 0);
   await checkSums(stack);
 }
 
@@ -60,7 +60,7 @@ test("2,000 streams that stand still take little memory each, keep nobody waitin
   const sockets = accounts.flatMap((account) =>
     Array.from({ length: STREAMS_EACH }, () => openStream(account, "[[fault=stall]]")),
   );
-  await eventually(() => sockets.every(({ bytesRead }) => bytesRead > 0), 30_000);
+  await eventually(() => sockets.every(({ bytesRead }) => bytesRead > 0));
   assert.equal(stack.gateway.live.size, ACCOUNTS * STREAMS_EACH);
   const each = (bytesInUse({ outside: true }) - before) / sockets.length;
   // The client's part and the provider's are in it.

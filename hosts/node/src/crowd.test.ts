@@ -45,7 +45,7 @@ async function assertServed(): Promise<void> {
 
 /** Whatever became of them: nothing is under way, nothing is held, and all books agree. */
 async function assertNothingLeft(): Promise<void> {
-  await eventually(() => stack.gateway.live.size === 0, 30_000);
+  await eventually(() => stack.gateway.live.size === 0);
   await checkSums(stack);
 }
 
@@ -53,7 +53,7 @@ test("200 streams that stand still keep nobody waiting and leave nothing held", 
   const sockets = accounts.flatMap((account) =>
     Array.from({ length: STREAMS_EACH }, () => openStream(account, "[[fault=stall]]")),
   );
-  await eventually(() => sockets.every(({ bytesRead }) => bytesRead > 0), 30_000);
+  await eventually(() => sockets.every(({ bytesRead }) => bytesRead > 0));
   assert.equal(stack.gateway.live.size, ACCOUNTS * STREAMS_EACH);
   await assertServed();
   for (const socket of sockets) socket.destroy();

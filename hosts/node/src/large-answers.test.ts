@@ -56,9 +56,9 @@ test("of large unread answers little is held, and they end when their readers st
   await eventually(() => stack.gateway.heldAnswers.bytes() > 0);
   const held = stack.gateway.heldAnswers.bytes();
   assert.ok(held < MOST_BYTES, `${held} bytes`);
-  await eventually(() => stack.gateway.heldAnswers.bytes() === 0, 60_000);
+  await eventually(() => stack.gateway.heldAnswers.bytes() === 0);
   for (const { address } of accounts) {
-    const settled = await settledOf(stack, address, 60_000);
+    const settled = await settledOf(stack, address);
     assert.equal(settled.length, EACH);
     for (const { receipt } of settled) assert.ok(receipt.chargeNanoUsd > 0, "nobody read it, and it was made");
   }

@@ -81,13 +81,13 @@ test(`${STREAMS} open streams: each gets its answer, others are served, and noth
     for (let index = 0; index < STREAMS; index++) {
       const { key } = keys[index % keys.length] ?? assert.fail();
       // Not all at once: the kernel drops what its queue of new connections does not hold.
-      if (index - heads.length > 200) await eventually(() => index - heads.length <= 100, 120_000);
+      if (index - heads.length > 200) await eventually(() => index - heads.length <= 100);
       const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined);
       socket.write(chatRequestBytes(key, body("[[fault=stall]]", true)));
       socket.once("data", (bytes: Buffer) => heads.push(bytes.toString("latin1", 0, 12)));
       sockets.push(socket);
     }
-    await eventually(() => heads.length === STREAMS, 120_000);
+    await eventually(() => heads.length === STREAMS);
     assert.deepEqual([...new Set(heads)], ["HTTP/1.1 200"]);
     assert.match((await metrics()).text, new RegExp(`^inference_gateway_requests_in_flight ${STREAMS}$`, "m"));
     await served();
@@ -97,7 +97,7 @@ test(`${STREAMS} open streams: each gets its answer, others are served, and noth
 
     for (const socket of sockets) socket.destroy();
     // What the provider still makes is read on for a while.
-    await eventually(async () => (await metrics()).text.includes("requests_in_flight 0\n"), 120_000);
+    await eventually(async () => (await metrics()).text.includes("requests_in_flight 0\n"));
     await served();
     assert.doesNotMatch(gateway.stderr(), /"alert","event":"(settle_failed|ledger|internal_error)"/);
   } finally {

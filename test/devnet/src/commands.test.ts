@@ -338,7 +338,7 @@ async function eventuallySettled(served: Address, amountNanoUsd: bigint) {
       .filter(({ agent }) => agent.toLowerCase() === served.toLowerCase());
     return parts.reduce((sum, part) => sum + BigInt(part.amountNanoUsd), 0n);
   };
-  await eventually(async () => (await settledNanoUsd()) === amountNanoUsd, 60_000);
+  await eventually(async () => (await settledNanoUsd()) === amountNanoUsd);
   return {
     safe: (amountNanoUsd * 40n) / 100n,
     treasury: (amountNanoUsd * 50n) / 100n,

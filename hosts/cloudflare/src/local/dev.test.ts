@@ -62,7 +62,7 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
   for (const start of ["first", "second"]) {
     const { child, said } = startDev({ DEVNET_DIR: devnet });
     try {
-      await eventually(async () => assert.match(said(), /Stop/), 30_000);
+      await eventually(async () => assert.match(said(), /Stop/));
       const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
       // What it prints for a shell.

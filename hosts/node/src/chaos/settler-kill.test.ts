@@ -165,7 +165,7 @@ test(`after ${kills} kills and reorgs every use is settled once, and the books e
     assert.equal(data.settler.state, "idle", data.settler.reason ?? "");
     const debited = await reader().readContract({ ...settlement(), functionName: "totalDebitedNanoUsd" });
     assert.equal(debited, await settledInBooks(url));
-  }, 60_000);
+  });
   await last.kill();
   await checkBooks();
 });

@@ -208,7 +208,7 @@ test("a message that a node hid until it had been read past is found when the no
   await confirmAll(network.here);
   await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
   node.lie = undefined;
-  await eventually(async () => (await received()) === 7n * DOLLAR, 10_000);
+  await eventually(async () => (await received()) === 7n * DOLLAR);
   await stop(first);
 });
 
@@ -219,9 +219,9 @@ test("the first message of a path is missed like any other", async () => {
   await polled();
   await network.send(2n * DOLLAR);
   await confirmAll(network.here);
-  await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))), 10_000);
+  await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
   node.lie = undefined;
-  await eventually(async () => (await received()) === 3n * DOLLAR, 10_000);
+  await eventually(async () => (await received()) === 3n * DOLLAR);
 });
 
 test("a message that a reorganization takes back before it counts is never attested", async () => {
