@@ -76,7 +76,7 @@ async function untilRight(): Promise<void> {
     const { activatedNanoUsd, debitedNanoUsd, settledNanoUsd } = await bill();
     const expected = [Number(activated), Number(debited), Number(debited)];
     assert.deepEqual([activatedNanoUsd, debitedNanoUsd, settledNanoUsd], expected);
-  }, 60_000);
+  });
 }
 
 /** The sums of debits that the account took over, by its alerts. */
@@ -138,7 +138,7 @@ test("a lost ceiling is told again what all accounts used", async () => {
     await chain.mine();
     const { limitNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: edge.now() });
     assert.equal(limitNanoUsd, 50_000_000_000);
-  }, 15_000);
+  });
   await ask();
   await untilRight();
 });
@@ -153,7 +153,7 @@ test("a lost chain partition is read again, and changes no account", async () =>
     assert.equal(response.status, 200, await response.text());
     const id = response.headers.get("x-request-id") ?? "";
     charges.push((await edge.read(account, { type: "receipt", id }))?.chargeNanoUsd ?? 0);
-  }, 15_000);
+  });
   await untilRight();
   assert.equal((await bill()).takenOverNanoUsd, before.takenOverNanoUsd);
 });
