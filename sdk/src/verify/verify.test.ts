@@ -1,8 +1,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { after, before, test } from "node:test";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { before, test } from "node:test";
+import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { withSignature } from "@inference/protocol/signed-receipt";
 import { http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -18,15 +17,14 @@ import {
 } from "../index.ts";
 
 /** A gateway that lies is caught by the check that is there for it. The lies are told by a proxy before a real one. */
-const folder = deployedFolder();
-let devnet: Devnet;
+let devnet: TestedDevnet;
 /** What an honest gateway and its chains said, of an account with uses in final statements. */
 let honest: Evidence;
 const receipts: string[] = [];
 
 before(
   async () => {
-    devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+    devnet = await shareDevnet();
     const client = createClient({ gateway: devnet.ready.gatewayUrl, account: account(), pollMs: 50 });
     await client.mint({ amountToken: 5_000_000n });
     await client.activate({ amountToken: 5_000_000n });
@@ -39,11 +37,6 @@ before(
   },
   { timeout: 600_000 },
 );
-after(async () => {
-  await devnet?.stop();
-  folder.remove();
-});
-
 test("an honest gateway passes every check, with one's own nodes and address, and a log of signed receipts", async () => {
   const { checks, outcome } = await judge(honest);
   equal(outcome, "pass", JSON.stringify(checks, null, 1));
