@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { windowEnd, windows } from "@inference/protocol/window";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
@@ -71,6 +72,23 @@ function mostAtOnce(host: HostUnderTest, tag: string): number {
     most = Math.max(most, now);
   }
   return most;
+}
+
+/** Asks at once. What is admitted is answered when all others have been refused. */
+async function askTogether(
+  host: HostUnderTest,
+  account: TestAccount,
+  { tag, asked, admitted }: { tag: string; asked: number; admitted: number },
+): Promise<WireAnswer[]> {
+  let refused = 0;
+  const answers = times(asked, async () => {
+    const answer = await ask(host, account, bodyOf(tag, `[[gate=${tag}]]`));
+    refused += 1;
+    return answer;
+  });
+  await eventually(() => refused >= asked - admitted && providerRecords(host, tag).length >= admitted);
+  host.simulator.simulator.gate(tag).resolve();
+  return answers;
 }
 
 function times<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
@@ -159,8 +177,8 @@ export function testLimits(start: StartHost): void {
 
     test("has at most 32 requests in flight", async () => {
       const account = await host.account(100 * USD);
-      const body = bodyOf("flight", "[[delay=1500]]");
-      const counts = tally(await times(48, () => ask(host, account, body)), ownStatuses);
+      const answers = await askTogether(host, account, { tag: "flight", asked: 48, admitted: 32 });
+      const counts = tally(answers, ownStatuses);
       assert.deepEqual(counts, { "200": 32, too_many_in_flight: 16 });
       assert.equal(mostAtOnce(host, "flight"), 32);
       assert.equal((await ask(host, account, bodyOf("flight", ""))).status, 200, "and then again");
@@ -250,7 +268,8 @@ export function testLimits(start: StartHost): void {
       await setCeiling(settledNanoUsd + 20 * hold);
       const account = await host.account(100 * USD);
       const share = Math.floor((settledNanoUsd + 20 * hold) / 5 / hold);
-      const counts = tally(await times(16, () => ask(host, account, bodyOf("held", "[[delay=800]]"))), ceilingStatuses);
+      const answers = await askTogether(host, account, { tag: "held", asked: 16, admitted: share });
+      const counts = tally(answers, ceilingStatuses);
       assert.deepEqual(counts, { "200": share, too_many_in_flight: 16 - share });
       assert.equal(mostAtOnce(host, "held"), share);
     });

@@ -43,6 +43,15 @@ export function sleep(x: Exchange, ms: number): Promise<boolean> {
   });
 }
 
+/** Waits for the gate to open, at most until the client goes away; false if it went. */
+export function waitAt(x: Exchange, gate: Promise<void>): Promise<boolean> {
+  const closed = new Promise<void>((resolve) => {
+    if (x.gone) resolve();
+    x.response.once("close", resolve);
+  });
+  return Promise.race([gate, closed]).then(() => !x.gone);
+}
+
 /** Writes and, when the socket's buffer is full, waits until it is not; false once the client is gone. */
 export function write(x: Exchange, chunk: string | Uint8Array): boolean | Promise<boolean> {
   if (x.gone || x.response.destroyed) return false;

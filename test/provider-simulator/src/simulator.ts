@@ -34,6 +34,8 @@ export interface Simulator {
   /** Faults placed on a model id or a path. */
   readonly placedFaults: Map<string, PlacedFault>;
   inFlight: number;
+  /** What requests with the marker `gate` of this name wait for. */
+  gate(name: string): PromiseWithResolvers<void>;
   now(): number;
   nextSequence(): number;
   change(settings: Partial<Settings>): void;
@@ -53,6 +55,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ledger.setAllowance(settings.stakedUnits);
   };
   let sequence = 0;
+  const gates = new Map<string, PromiseWithResolvers<void>>();
 
   const simulator: Simulator = {
     masterKey,
@@ -67,6 +70,11 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     records: createRecordLog(),
     placedFaults: new Map(),
     inFlight: 0,
+    gate(name) {
+      const gate = gates.get(name) ?? Promise.withResolvers<void>();
+      gates.set(name, gate);
+      return gate;
+    },
     now,
     nextSequence: () => ++sequence,
     change(changed) {
@@ -82,6 +90,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       simulator.limits.reset();
       simulator.records.clear();
       simulator.placedFaults.clear();
+      gates.clear();
       ledger.reset();
       open();
     },
