@@ -115,13 +115,13 @@ export type UpstreamConfig = {
 /** Limits that are no settings: they depend on each other, or on what the API promises. */
 export const limits = {
   authBodyBytes: 16 * 1024,
-  /** A large body is held in blocks of this size. */
-  bodyBlockBytes: 64 * 1024,
-  /** A larger body is read in parts, and parsed in pieces. */
+  /** A larger body counts as it arrives, not as it is announced. */
   smallBodyBytes: 64 * 1024,
-  /** A body up to this size is parsed at once. A larger one is parsed in pieces between those of others. */
+  /** A body up to this size is parsed at once. A larger one waits for its sender's turn. */
   parsedBodyBytes: 4 * 1024,
-  /** Time between two pieces of free work, such as a page of receipts: they take a part of the thread. */
+  /** A larger body is read in another thread. A host without one refuses it. */
+  wholeBodyBytes: 1024 * 1024,
+  /** Time between two turns of free work, such as a page of receipts: it takes a part of the thread. */
   freeWorkEveryMs: 5,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,

@@ -3,6 +3,7 @@ import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Timers } from "@inference/protocol/timers";
+import type { ReadBody, SentBodyJob } from "./inference/body-job.ts";
 
 /**
  * The interfaces that the host provides. The gateway uses clock, environment, randomness and network only through
@@ -25,6 +26,11 @@ export type Environment = {
   /** Compresses a text. Absent: the host compresses answers by itself. */
   gzip?: (text: string) => Uint8Array<ArrayBuffer>;
   upstream: UpstreamTransport;
+  /**
+   * Reads a body in another thread, and takes its bytes. Absent: bodies are read where they arrive, and the host's
+   * `mostBodyBytes` must be at most `limits.wholeBodyBytes`.
+   */
+  readLargeBody?: (job: SentBodyJob) => Promise<ReadBody<unknown>>;
   log: Log;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */
   background(work: Promise<unknown>): void;
@@ -68,8 +74,7 @@ export type UpstreamRequest = {
   method: "GET" | "POST" | "PATCH";
   url: string;
   headers: Record<string, string>;
-  /** Text, or bytes in blocks that are sent one after another. */
-  body?: string | readonly Uint8Array[];
+  body?: string | Uint8Array;
   signal: AbortSignal;
 };
 

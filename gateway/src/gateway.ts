@@ -16,7 +16,7 @@ import { type KeptBytes, makeKeptBytes } from "./limits/kept-bytes.ts";
 import { type Limiter, makeLimiter } from "./limits/limiter.ts";
 import { makePace } from "./limits/pace.ts";
 import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
-import { makeSlicedWork, type SlicedWork } from "./limits/sliced-work.ts";
+import { makeTurns, type Turns } from "./limits/turns.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
@@ -59,10 +59,10 @@ export type Gateway = {
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
   heldBodies: HeldBodies;
-  /** Runs long computations in pieces. */
-  slicedWork: SlicedWork;
-  /** Reads and sign-ins, which are free. They wait for each other, and no request that pays waits for them. */
-  freeWork: SlicedWork;
+  /** Spreads work of milliseconds over turns of the event loop. */
+  turns: Turns;
+  /** Turns for free work: reads and sign-ins. Free work waits for free work, and paid requests never wait for it. */
+  freeWork: Turns;
   heldAnswers: HeldAnswers;
   /** Limits the answers that are kept for requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
@@ -85,7 +85,6 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
-  const slicedWork = makeSlicedWork(timers);
   const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
     config,
@@ -109,8 +108,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     receiptKey: makeReceiptKey(config.secret),
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
-    slicedWork,
-    freeWork: makeSlicedWork(timers, { everyMs: limits.freeWorkEveryMs }),
+    turns: makeTurns(timers),
+    freeWork: makeTurns(timers, { everyMs: limits.freeWorkEveryMs }),
     heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     breaker: makeBreaker(operator.breaker),

@@ -244,8 +244,8 @@ function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ..
 }
 
 /** A body above one sender's share of the memory would be refused with "retry later" forever. */
-function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, heldBodyBytes: number): void {
-  const most = largestShare(heldBodyBytes);
+function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, host: HostLimits): void {
+  const most = Math.min(largestShare(host.heldBodyBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
   if (tooLarge.length > 0) refuse(tooLarge.map(([name]) => `${name}: must be at most ${most} on this host`));
 }
@@ -280,13 +280,18 @@ export function secretOf({ GATEWAY_SECRET }: Pick<GatewaySettings, "GATEWAY_SECR
   return Uint8Array.from(Buffer.from(GATEWAY_SECRET.replace(/^0x/, ""), "hex"));
 }
 
-/** @param host.mostDrainMs The longest time that the host can read on after a client has gone. */
-export function configOf(
-  settings: GatewaySettings,
-  host: Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & { mostDrainMs: number; pricesFile: string | null },
-): GatewayConfig {
+/** The limits of a host. */
+type HostLimits = Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & {
+  /** The longest time that the host can read on after a client has gone. */
+  mostDrainMs: number;
+  /** The largest body that the host reads; absent if it can read any. */
+  mostBodyBytes?: number;
+  pricesFile: string | null;
+};
+
+export function configOf(settings: GatewaySettings, host: HostLimits): GatewayConfig {
   checkRecordKey(settings);
-  checkBodies(settings, host.heldBodyBytes);
+  checkBodies(settings, host);
   checkTimes(settings);
   checkDrain(settings, host.mostDrainMs);
   const chains = chainsOf(settings);

@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
 import { makeReasoningSeal } from "../src/inference/reasoning-seal.ts";
-import type { WrittenOrder } from "../src/inference/requests/order.ts";
+import { makeOrder } from "../src/inference/requests/make-order.ts";
+import type { ParsedOrder, WrittenOrder } from "../src/inference/requests/order.ts";
 import type { OrderContext } from "../src/inference/requests/order-context.ts";
-import { complete } from "../src/limits/sliced-work.ts";
+import type { JsonObject } from "../src/json-object.ts";
 
 /** Models and a context for tests of orders. */
 const MICRO = 1_000_000_000_000n;
@@ -58,8 +59,6 @@ export const models: ReadonlyMap<string, Model> = new Map([
 ]);
 
 export const context: OrderContext = {
-  texts: null,
-  messages: null,
   account: "account:0x1",
   reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
   defaultOutputTokens: 32_768,
@@ -69,13 +68,14 @@ export const context: OrderContext = {
   chatExtras: {},
 };
 
-/** Parses an order in one piece, of a body that is small. */
-export function atOnce<T extends WrittenOrder>(parse: (body: unknown, context: OrderContext) => Generator<void, T>) {
-  return (body: unknown, orderContext: OrderContext): T & { upstreamBody: string } => {
-    const order = complete(parse(body, orderContext));
-    const { upstreamBody } = order;
-    assert.ok(typeof upstreamBody === "string");
-    return { ...order, upstreamBody };
+/** Makes orders of bodies. The body to send is text. */
+export function orderWith(parse: (body: JsonObject, context: OrderContext) => ParsedOrder) {
+  return (
+    body: JsonObject,
+    orderContext: OrderContext,
+  ): Omit<WrittenOrder, "upstreamBody"> & { upstreamBody: string } => {
+    const order = makeOrder(parse(body, orderContext));
+    return { ...order, upstreamBody: Buffer.from(order.upstreamBody).toString() };
   };
 }
 

@@ -87,7 +87,7 @@ export function createStatements(options: StatementsOptions): Statements {
       if (missing !== 0)
         alarm(account, `${account}: a statement of up to ${end} lacks uses of ${missing} nano-dollars`);
       const parts = JSON.stringify([...contents.parts.values()]);
-      // After a restore all uses may be lost. The statement is told without them, because the next one begins at its end.
+      // After a restore all uses may be lost. It is told without them, because the next one begins at its end.
       const root = contents.uses === 0 ? zeroHash : await tree.root();
       return { beforeNanoUsd, afterNanoUsd: end, root, parts };
     }

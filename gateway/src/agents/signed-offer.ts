@@ -9,7 +9,6 @@ import { offerHash } from "@inference/protocol/offer-hash";
 import { dayNumber } from "@inference/protocol/window";
 import { checkPlainSignature, type Hex } from "../auth/signature.ts";
 import type { Gateway } from "../gateway.ts";
-import { inTurn } from "../limits/in-turn.ts";
 import { offerName } from "./open-offers.ts";
 
 export type SignedOffer = {
@@ -59,7 +58,7 @@ async function requireSignature(
   { config, environment, contractSignatures, freeWork }: Gateway,
   { client, ...query }: { address: Address; hash: Hex; signature: Hex; client: string | undefined },
 ): Promise<void> {
-  const plain = await inTurn(freeWork, client ?? "", () => checkPlainSignature(query));
+  const plain = await freeWork.run(client ?? "", () => checkPlainSignature(query));
   if (plain === "signed") return;
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   if (await contractSignatures(() => environment.chain.acceptsSignature(query), client)) return;

@@ -4,7 +4,6 @@ import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { hashMessage } from "viem/utils";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { inTurn } from "../limits/in-turn.ts";
 import { checkPlainSignature, type Hex } from "./signature.ts";
 
 /**
@@ -105,11 +104,11 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
   const { address } = message;
-  // A check takes 1 to 2 ms, and anyone can request many: one runs in each turn of the event loop.
+  // A check takes 1 to 2 ms, and anyone can request many.
   const { signature } = signed;
   const hash = hashMessage(signed.message);
   const check = () => checkPlainSignature({ address, hash, signature });
-  const plain = await inTurn(gateway.freeWork, signed.client ?? "", check);
+  const plain = await gateway.freeWork.run(signed.client ?? "", check);
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   // The account's own key is checked without the chain, so it works while the chain cannot be read.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, { ...signed, hash })))

@@ -13,7 +13,9 @@ import { priceText, readPriceText } from "./price-text.ts";
  * that it was made at, and anybody can compare a receipt with them. No request waits for this write.
  */
 export type PriceList = {
-  /** Throws `upstream_unavailable` if there are no prices, or only old ones. */
+  /** Undefined if there are no prices, or only old ones. */
+  known(): PriceSnapshot | undefined;
+  /** The same. Throws `upstream_unavailable` in place of undefined. */
   current(): PriceSnapshot;
   /**
    * The prices by model of the snapshot with this id, current or earlier; undefined if they are not known. Throws
@@ -103,14 +105,13 @@ export function makePriceList(
     return unkept.get(id) ?? (await keyValue.get(keyOf(id))) ?? undefined;
   }
 
+  function known(): PriceSnapshot | undefined {
+    return latest === undefined || clock.now() - latest.atMs > limits.catalogueMaxAgeMs ? undefined : latest;
+  }
+
   return {
-    current() {
-      if (latest === undefined || clock.now() - latest.atMs > limits.catalogueMaxAgeMs) {
-        const message = "The provider's prices are not known. Nothing was charged. Retry in a few seconds.";
-        return fail("upstream_unavailable", message, { retryAfterS: 5 });
-      }
-      return latest;
-    },
+    known,
+    current: () => known() ?? pricesUnknown(),
     async byId(id) {
       if (earlier?.id === id) return earlier.prices;
       const text = await textOf(id);
@@ -125,6 +126,11 @@ export function makePriceList(
       await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
     },
   };
+}
+
+export function pricesUnknown(): never {
+  const message = "The provider's prices are not known. Nothing was charged. Retry in a few seconds.";
+  return fail("upstream_unavailable", message, { retryAfterS: 5 });
 }
 
 function keyOf(id: string): string {

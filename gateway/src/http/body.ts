@@ -1,56 +1,24 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
-import type { RequestBody } from "../inference/request.ts";
-import { parseJsonBody, parseWithMessages } from "../inference/requests/parse-json-body.ts";
-import { readLargeJson } from "../inference/requests/read-large-json.ts";
-import { bytesOf, makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
+import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
 import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
 /**
- * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in pieces between
- * those of other requests, and one above `smallBodyBytes` is read in pieces too. Errors: 415 for another media type or
- * encoding, 413 above the size, encoded or decoded, 408 after the time, 503 if memory is short, 400 for anything but
- * JSON in UTF-8.
+ * Reads a request's body in blocks, within a size and a time. Errors: 415 for another media type than JSON or an
+ * unknown encoding, 413 above the size, encoded or decoded, 408 after the time, 503 if memory is short.
  *
- * @param proof Required before a body is decoded, or of more than `unprovenBodyBytes` parsed, and while memory is
- *   scarce before anything is read.
+ * @param proof Required before a body is decoded, or of more than `unprovenBodyBytes` read, and while memory is scarce
+ *   before anything is read.
  */
-export async function readJsonBody(
+export async function readBody(
   context: GatewayContext,
   maxBytes: number,
-  proof: SenderProof,
-): Promise<RequestBody> {
-  const chunks = await readBytes(context, maxBytes, proof);
-  const gateway = context.get("gateway");
-  const owner = context.get("credential")?.partition ?? "";
-  const length = bytesOf(chunks);
-  if (length > limits.smallBodyBytes) {
-    const read = await gateway.slicedWork.run(owner, readLargeJson(chunks));
-    return { ...read, messages: null };
-  }
-  const bytes = joinBytes(chunks);
-  if (length <= limits.parsedBodyBytes) {
-    return { value: parseJsonBody(decode(bytes), bytes), texts: null, messages: null };
-  }
-  // It is validated in the same turn.
-  return { ...(await gateway.slicedWork.run(owner, decodeAndParse(bytes))), texts: null };
-}
-
-/** Decodes in the first piece: a body that waits for its turn is in memory once. */
-function* decodeAndParse(bytes: Uint8Array): ReturnType<typeof parseWithMessages> {
-  return yield* parseWithMessages(decode(bytes), bytes);
-}
-
-/** Reads a small body as text, without parsing it. */
-export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
-  return decode(joinBytes(await readBytes(context, maxBytes, null)));
-}
-
-async function readBytes(context: GatewayContext, maxBytes: number, proof: SenderProof | null): Promise<Uint8Array[]> {
+  proof: SenderProof | null,
+): Promise<Uint8Array[]> {
   const { req } = context;
   const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
@@ -65,7 +33,7 @@ async function readBytes(context: GatewayContext, maxBytes: number, proof: Sende
       : await readCounting(context, maxBytes, proof);
   if (encoding === null) return blocks;
   await proof?.require(maxBytes);
-  return readDecoded(context, maxBytes, encoding, blocks);
+  return [await readDecoded(context, maxBytes, encoding, joinBytes(blocks))];
 }
 
 /** The body's encoding; null if it has none. Throws 415 for one that is unknown, or that comes without a credential. */
@@ -78,15 +46,10 @@ function encodingOf(context: GatewayContext): Encoding | null {
   return requireEncoding(name);
 }
 
-function decode(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return fail("invalid_request", "The body is not valid UTF-8.");
-  }
+/** Reads a small body, which nothing has to be proven for. */
+export async function readSmallBody(context: GatewayContext, maxBytes: number): Promise<Uint8Array> {
+  return joinBytes(await readBody(context, maxBytes, null));
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A small body of known length. */
 async function readAnnounced(context: GatewayContext, length: number, proof: SenderProof | null): Promise<Uint8Array> {
@@ -98,8 +61,7 @@ async function readAnnounced(context: GatewayContext, length: number, proof: Sen
 }
 
 /**
- * Reads a large body, or one of unknown length. Bytes count when they arrive, so announcing them takes no memory. They
- * are gathered in blocks, so single bytes take no more memory than others.
+ * Reads a large body, or one of unknown length. Bytes count when they arrive, so announcing them takes no memory.
  */
 async function readCounting(
   context: GatewayContext,
@@ -112,7 +74,7 @@ async function readCounting(
   const held = context.get("held");
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
-    const blocks = makeBlocks();
+    const blocks = makeBodyBlocks();
     let length = 0;
     for (;;) {
       const proven = proof?.require(length);
@@ -147,14 +109,13 @@ async function readDecoded(
   context: GatewayContext,
   maxBytes: number,
   encoding: Encoding,
-  encoded: readonly Uint8Array[],
-): Promise<Uint8Array[]> {
+  bytes: Uint8Array,
+): Promise<Uint8Array> {
   const sender = senderOf(context);
-  await context.get("gateway").slicedWork.turn(sender.name);
-  const bytes = joinBytes(encoded);
-  const decoded = decodeBody(encoding, bytes, maxBytes) ?? tooLarge(maxBytes);
+  const decode = () => decodeBody(encoding, bytes, maxBytes);
+  const decoded = (await context.get("gateway").turns.run(sender.name, decode)) ?? tooLarge(maxBytes);
   context.get("held").take(decoded.length - bytes.length, sender);
-  return [decoded];
+  return decoded;
 }
 
 /** A credential that is not known to be valid counts by itself, not as its account: it may be revoked. */

@@ -4,7 +4,7 @@ import type { SignedMessage } from "../auth/siwe.ts";
 import { limits } from "../config.ts";
 import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
 import { validate } from "../inference/requests/validate.ts";
-import { readJsonText } from "./body.ts";
+import { readSmallBody } from "./body.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** The two fields of a body that carries a signed message. */
@@ -18,6 +18,6 @@ export async function readSigned<T extends Omit<SignedMessage, "client">>(
   context: GatewayContext,
   schema: z.ZodType<T>,
 ): Promise<T & Pick<SignedMessage, "client">> {
-  const body = validate(schema, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const body = validate(schema, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
   return { ...body, client: context.get("client") };
 }

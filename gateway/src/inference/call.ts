@@ -20,7 +20,6 @@ import type { InferenceRoute } from "./inference-route.ts";
 import { receiptDetail, tallyOf } from "./receipt-detail.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
-import type { WrittenBody } from "./requests/write-json.ts";
 import { signReceipt } from "./signed-receipt.ts";
 import { takeHold } from "./take-hold.ts";
 
@@ -56,7 +55,7 @@ export class Call {
   /** Aborts the request to the provider. */
   #abort = new AbortController();
   readonly #deadline: { cancel(): void };
-  #body: WrittenBody;
+  #body: Uint8Array;
   #upstreamId: string | null = null;
   #isStreaming = false;
   #hasEnded = false;
@@ -172,7 +171,7 @@ export class Call {
     try {
       const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
-      if (this.#server === null || response.status === 200) this.#body = "";
+      if (this.#server === null || response.status === 200) this.#body = new Uint8Array(0);
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);
       if (isDown.has(response.status)) breaker?.failed(model.id, this.#owner, clock.now());
       else breaker?.succeeded(model.id);

@@ -4,33 +4,17 @@ import type { Claim, CredentialFault } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { inTurn } from "../limits/in-turn.ts";
-import { complete } from "../limits/sliced-work.ts";
 import { credentialError } from "./refusal.ts";
-import type { InferenceRequest, RequestBody } from "./request.ts";
-import type { LongTexts } from "./requests/long-text.ts";
-import { writeLongTexts } from "./requests/write-json.ts";
+import type { InferenceRequest } from "./request.ts";
 
 /**
  * `Idempotency-Key`: of all requests of an account with the same key to the same endpoint, one is served and charged
  * within a day. The key is claimed in the commit that takes the hold (`ledger/src/claim.ts`). A whole answer that is
  * not too large is kept, sealed, and sent again if the request is repeated.
  */
-export async function claimOf(
-  { slicedWork }: Gateway,
-  request: InferenceRequest,
-  { value, texts }: RequestBody,
-): Promise<Claim | null> {
-  const { at, route, credential, idempotencyKey } = request;
-  if (idempotencyKey === null) return null;
-  return {
-    id: digest(`${route.name} ${idempotencyKey}`),
-    fingerprint:
-      texts === null
-        ? digest(complete(sortedJson(value)))
-        : await slicedWork.run(credential.partition, digestOf(value, texts)),
-    expiresAt: at + limits.idempotencyMs,
-  };
+export function claimOf({ at, route, idempotencyKey }: InferenceRequest, fingerprint: string | null): Claim | null {
+  if (idempotencyKey === null || fingerprint === null) return null;
+  return { id: digest(`${route.name} ${idempotencyKey}`), fingerprint, expiresAt: at + limits.idempotencyMs };
 }
 
 /**
@@ -83,7 +67,7 @@ export async function answerClaimed(
  * turn of its own. Never throws.
  */
 export async function keepAnswer(
-  { environment, sealer, keptBytes, slicedWork }: Gateway,
+  { environment, sealer, keptBytes, turns }: Gateway,
   { id, at, credential: { partition } }: InferenceRequest,
   answer: { headers: Record<string, string>; body: string | Uint8Array },
 ): Promise<void> {
@@ -98,8 +82,10 @@ export async function keepAnswer(
   try {
     if (bytes.length <= limits.smallAnswerBytes) await put(await seal());
     else {
-      const sealed = await inTurn(slicedWork, partition, seal);
-      await inTurn(slicedWork, partition, () => put(sealed));
+      await turns.wait(partition);
+      const sealed = await seal();
+      await turns.wait(partition);
+      await put(sealed);
     }
   } catch (error) {
     // The answer is sent all the same. A repeated request then gets `idempotency_completed`.
@@ -112,15 +98,17 @@ export async function keepAnswer(
  * Each step takes a turn of its own. Throws 429 or 503 for an account that leaves answers unread.
  */
 async function replay(
-  { environment, sealer, slicedWork, heldAnswers }: Gateway,
+  { environment, sealer, turns, heldAnswers }: Gateway,
   { credential: { partition }, whenSent }: InferenceRequest,
   requestId: string,
 ): Promise<Response | null> {
   heldAnswers.admit(partition);
   const name = answerName(requestId);
-  const sealed = await inTurn(slicedWork, partition, () => environment.keyValue.get(name));
+  await turns.wait(partition);
+  const sealed = await environment.keyValue.get(name);
   if (sealed === null) return null;
-  const kept = await inTurn(slicedWork, partition, () => sealer.open(name, sealed));
+  await turns.wait(partition);
+  const kept = await sealer.open(name, sealed);
   if (kept === undefined) return null;
   const end = kept.indexOf("\n".charCodeAt(0));
   const headers = JSON.parse(new TextDecoder().decode(kept.subarray(0, end))) as Record<string, string>;
@@ -137,30 +125,4 @@ function answerName(requestId: string): string {
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-/** The same for a large body, in pieces. Its long texts count as they are written. */
-function* digestOf(value: unknown, texts: LongTexts): Generator<void, string> {
-  const hash = createHash("sha256");
-  yield* writeLongTexts(yield* sortedJson(value), texts, (part) => hash.update(part));
-  return hash.digest("hex");
-}
-
-/** So many values are written in one piece of work. */
-const VALUES_A_PIECE = 2_000;
-
-/** A parsed body as JSON, with the fields of each object in the order of their names. */
-function* sortedJson(value: unknown, written = { values: 0 }): Generator<void, string> {
-  written.values += 1;
-  if (written.values % VALUES_A_PIECE === 0) yield;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const parts: string[] = [];
-  if (Array.isArray(value)) {
-    for (const item of value) parts.push(yield* sortedJson(item, written));
-    return `[${parts.join()}]`;
-  }
-  for (const [name, field] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
-    parts.push(`${JSON.stringify(name)}:${yield* sortedJson(field, written)}`);
-  }
-  return `{${parts.join()}}`;
 }

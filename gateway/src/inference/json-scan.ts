@@ -24,7 +24,8 @@ export const OPEN_OBJECT = 123;
 export const CLOSE_OBJECT = 125;
 
 const BRACKETS = [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
-const isStructure = tableOf([QUOTE, COMMA, COLON, ...BRACKETS]);
+/** 1 for the bytes of brackets, commas, colons and quotes. */
+export const isStructure = tableOf([QUOTE, COMMA, COLON, ...BRACKETS]);
 const isBracket = tableOf([QUOTE, ...BRACKETS]);
 
 function tableOf(bytes: readonly number[]): Uint8Array {
@@ -40,46 +41,26 @@ export function isSpace(byte: number): boolean {
 /** A native search costs about as much as comparing this many bytes here. */
 const NEAR_BYTES = 24;
 
-/** @param stopsAtQuotes Whether the quotes of strings and keys are such places too. */
-export function createJsonScan(stopsAtQuotes = false): JsonScan {
+export function createJsonScan(): JsonScan {
   let inString = false;
   /** The last chunk ended with the backslash of an escape. */
   let isEscaped = false;
-
-  function stringEnd(bytes: Uint8Array, from: number): number {
-    let at = isEscaped ? from + 1 : from;
-    isEscaped = false;
-    for (;;) {
-      const near = Math.min(bytes.length, at + NEAR_BYTES);
-      while (at < near && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-      if (at < near) return at;
-      const found = bytes.indexOf(QUOTE, at);
-      const quote = found === -1 ? bytes.length : found;
-      let escapes = quote;
-      while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes--;
-      const wasEscaped = at > bytes.length || (quote - escapes) % 2 === 1;
-      if (found === -1) {
-        isEscaped = wasEscaped;
-        return quote;
-      }
-      if (!wasEscaped) return quote;
-      at = quote + 1;
-    }
-  }
 
   function find(chunk: Uint8Array, from: number, isWanted: Uint8Array): number {
     let at = from;
     for (;;) {
       if (inString) {
-        if (at < chunk.length) at = stringEnd(chunk, at);
-        if (at >= chunk.length) return at;
+        if (at < chunk.length) {
+          at = stringEnd(chunk, isEscaped ? at + 1 : at);
+          isEscaped = at > chunk.length;
+        }
+        if (at >= chunk.length) return chunk.length;
         inString = false;
       } else {
         at = outsideOfStrings(chunk, at, isWanted);
         if (chunk[at] !== QUOTE) return at;
         inString = true;
       }
-      if (stopsAtQuotes) return at;
       at++;
     }
   }
@@ -89,6 +70,28 @@ export function createJsonScan(stopsAtQuotes = false): JsonScan {
     nextBracket: (chunk, from) => find(chunk, from, isBracket),
     inString: () => inString,
   };
+}
+
+/**
+ * The place of the quote that ends a string of which the bytes from `from` on are a part. The bytes' length if there is
+ * none, one more if they end within an escape.
+ */
+export function stringEnd(bytes: Uint8Array, from: number): number {
+  const { length } = bytes;
+  let at = from;
+  for (;;) {
+    const near = Math.min(length, at + NEAR_BYTES);
+    while (at < near && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+    if (at < near || at >= length) return at;
+    const found = bytes.indexOf(QUOTE, at);
+    const quote = found === -1 ? length : found;
+    let escapes = quote;
+    while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes--;
+    const isEscape = (quote - escapes) % 2 === 1;
+    if (found === -1) return isEscape ? length + 1 : length;
+    if (!isEscape) return quote;
+    at = quote + 1;
+  }
 }
 
 /** The place of the next wanted byte at or after `from`; the chunk's length if there is none. */

@@ -11,7 +11,7 @@ import type { WrittenOrder } from "./requests/order.ts";
  */
 export async function nextTry(
   gateway: Gateway,
-  { at, credential, clientGone }: InferenceRequest,
+  { at, clientGone }: InferenceRequest,
   order: WrittenOrder,
   refusal: unknown,
 ): Promise<WrittenOrder> {
@@ -21,7 +21,7 @@ export async function nextTry(
   const affordable = Number(metadata?.max_affordable_tokens ?? 0);
   const isLess = affordable < (quote.bound?.completionTokens ?? 0);
   if (limitChoice !== undefined && isLess && affordable >= limitChoice.leastTokens) {
-    return gateway.slicedWork.run(credential.partition, limitChoice.rewrite(affordable));
+    return limitChoice.rewrite(affordable);
   }
   const { mostMs, eachMs } = limits.budgetWait;
   const { clock, timers } = gateway.environment;

@@ -5,24 +5,30 @@ import { GatewayError } from "@inference/protocol/errors";
 import { DAY_MS } from "@inference/protocol/window";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import type { InferenceRequest } from "./request.ts";
-import type { WrittenOrder } from "./requests/order.ts";
+import type { ParsedOrder } from "./requests/order.ts";
 import { serveInference } from "./serve.ts";
 
-const order = {
+const price = { kind: "text", rates: { input: 1_000_000_000n, output: 0n } } as const;
+const order: ParsedOrder = {
   upstreamPath: "/chat/completions",
-  upstreamBody: "{}",
-  model: { id: "text-1" },
+  upstreamBody: Buffer.from("{}"),
+  model: { id: "text-1", created: 0, ownedBy: "", price, contextTokens: null, maxOutputTokens: null, features: {} },
   stream: false,
-  quote: { maxNanoUsd: 5, snapshotId: "prices", flatNanoUsd: null, chargeForPrompt: () => 1 },
-} as unknown as WrittenOrder;
+  includeUsage: false,
+  ignored: [],
+  terms: {
+    ...{ kind: "text", snapshotId: "prices", price, promptTokens: 5 },
+    ...{ choices: 1, maxTokens: 1, modelMaxTokens: 1 },
+  },
+};
 
 function requestOf(): InferenceRequest {
   const payer = { kind: "key", digest: "d", keyId: "k" };
   const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
-  const parse = () => ({ next: () => ({ done: true, value: order }) });
+  const parse = () => order;
   const route = { name: "chat", passesThrough: false, parse };
-  const readBody = async () => ({ value: {}, texts: null, messages: null });
-  const rest = { clientGone: null, idempotencyKey: null, readBody };
+  const readBody = async () => [Buffer.from("{}")];
+  const rest = { held: { keep() {} }, clientGone: null, idempotencyKey: null, readBody };
   return { id: "req_1", at: NOW, route, credential, ...rest } as unknown as InferenceRequest;
 }
 

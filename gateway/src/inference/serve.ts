@@ -1,11 +1,9 @@
 import type { Claim } from "@inference/ledger/commands";
-import type { Partition } from "@inference/ledger/partition";
 import { GatewayError } from "@inference/protocol/errors";
 import { pause } from "@inference/protocol/timers";
 import { utcDay } from "@inference/protocol/window";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import { complete } from "../limits/sliced-work.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
 import { readRetryAfter } from "../upstream/retry-after.ts";
@@ -16,11 +14,11 @@ import { answerKind } from "./conclusion.ts";
 import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import { nextTry } from "./next-try.ts";
+import { readBodyOf, requireParsed } from "./read-body.ts";
 import { reportAnswer } from "./report-answer.ts";
-import type { InferenceRequest, RequestBody } from "./request.ts";
+import type { InferenceRequest } from "./request.ts";
+import { makeOrder } from "./requests/make-order.ts";
 import type { WrittenOrder } from "./requests/order.ts";
-import type { OrderContext } from "./requests/order-context.ts";
-import { bytesOf } from "./requests/write-json.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
@@ -58,39 +56,15 @@ async function readOrder(
   gateway: Gateway,
   request: InferenceRequest,
 ): Promise<{ order: WrittenOrder; claim: Claim | null } | Response> {
-  const { slicedWork } = gateway;
-  const { partition } = request.credential;
-  const body = await request.readBody();
-  const claim = await claimOf(gateway, request, body);
+  const { credential, route, held } = request;
+  const job = { blocks: await request.readBody(), wantsFingerprint: request.idempotencyKey !== null };
+  const read = await readBodyOf(gateway, credential.partition, route, job);
+  const claim = claimOf(request, read.fingerprint);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
-  const work = request.route.parse(body.value, orderContext(gateway, partition, body));
-  // A small body is parsed at once, a large one in pieces between those of other requests.
-  if (body.texts === null) return { order: complete(work), claim };
-  const order = await slicedWork.run(partition, work);
-  request.held.keep(bytesOf(order.upstreamBody));
+  const order = makeOrder(requireParsed(read));
+  held.keep(order.upstreamBody.length);
   return { order, claim };
-}
-
-/** What a body of this account or identity is read with. */
-export function orderContext(
-  gateway: Gateway,
-  partition: Partition,
-  { texts, messages }: Omit<RequestBody, "value">,
-): OrderContext {
-  const { upstream } = gateway.config;
-  return {
-    texts,
-    messages,
-    account: partition,
-    reasoningSeal: gateway.reasoningSeal,
-    defaultOutputTokens: upstream.defaultOutputTokens,
-    snapshot: gateway.prices.current(),
-    aliases: upstream.aliases,
-    user: gateway.credentials.pseudonym(partition),
-    chatExtras: upstream.chatExtras,
-    chatOutputField: upstream.chatOutputField,
-  };
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {

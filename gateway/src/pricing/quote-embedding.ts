@@ -3,14 +3,14 @@ import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
 import { deliveredTokens } from "./delivered.ts";
 import type { TokenQuote } from "./quote-text.ts";
 
-type EmbeddingRequest = {
+export type EmbeddingTerms = {
   snapshotId: string;
   price: EmbeddingPrice;
   /** The bound over all inputs. */
   promptTokens: number;
 };
 
-export function quoteEmbedding(request: EmbeddingRequest): TokenQuote {
+export function quoteEmbedding(request: EmbeddingTerms): TokenQuote {
   const { price, promptTokens } = request;
   const maxNanoUsd = chargeToNanoUsdUp(BigInt(promptTokens) * price.input);
   return {

@@ -6,7 +6,7 @@ import { dearest } from "./dearest.ts";
 import type { Quote } from "./quote.ts";
 import { quoteFlat } from "./quote-flat.ts";
 
-type ImageRequest = {
+export type ImageTerms = {
   snapshotId: string;
   price: ImagePrice;
   /** `*` for a model without resolutions; undefined where the provider chooses and the dearest counts. */
@@ -18,7 +18,7 @@ type ImageRequest = {
 };
 
 /** Images cost their number: what is owed are those that came whole, each an event. */
-export function quoteImage(request: ImageRequest): Quote {
+export function quoteImage(request: ImageTerms): Quote {
   const { price, resolution, quality, count } = request;
   const candidates = resolution === undefined ? Object.keys(price.byResolution) : [resolution];
   const prices = candidates.flatMap((candidate) => imagePrices(price, candidate, quality));

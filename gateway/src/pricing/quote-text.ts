@@ -5,7 +5,7 @@ import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
 import { deliveredTokens } from "./delivered.ts";
 import type { Delivered, Quote } from "./quote.ts";
 
-type TextRequest = {
+export type TextTerms = {
   snapshotId: string;
   price: TextPrice;
   /** The prompt's bound. */
@@ -23,7 +23,7 @@ type TextRequest = {
 /** A quote whose cost is bounded by tokens; the bound also tells a plausible usage from an absurd one. */
 export type TokenQuote = Quote & { bound: TokenBound };
 
-export function quoteText(request: TextRequest): TokenQuote {
+export function quoteText(request: TextTerms): TokenQuote {
   const { price, choices } = request;
   const bound = { promptTokens: request.promptTokens, completionTokens: choices * request.maxTokens };
   const tiers = reachableTiers(price, bound.promptTokens);

@@ -1,3 +1,4 @@
+import type { Partition } from "@inference/ledger/partition";
 import type { TotalRow } from "@inference/ledger/tables";
 import { totalTerms } from "@inference/ledger/totals";
 import { fail } from "@inference/protocol/errors";
@@ -18,7 +19,7 @@ import { type Reader, readerOf, requireReaders } from "../http/identify.ts";
 import { type ExactNumber, usd } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
-import { inTurn } from "../limits/in-turn.ts";
+import type { Turns } from "../limits/turns.ts";
 import { type CsvValue, csvLine } from "./csv.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
@@ -52,7 +53,8 @@ export const getActivity = endpoint({
     if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
     const rows = await addUp(context, reader, query, days, groups);
     const columns = [...groups.map((group) => columnOf[group]), ...sums];
-    return respond(context, reader, { rows, toObject: (row) => row, columns, wantsCsv, next: undefined });
+    const toObject = (row: TotalObject): TotalObject => row;
+    return respond(context, reader, { rows, toObject, columns, rowsAtOnce: TOTALS_AT_ONCE, wantsCsv, next: undefined });
   },
 });
 
@@ -87,19 +89,25 @@ async function listReceipts(
   const { partition, keyId } = reader;
   const end = firstId(Date.parse(to) + DAY_MS);
   const { environment, freeWork } = context.get("gateway");
-  const { receipts, next } = await inTurn(freeWork, partition, () =>
-    environment.ledger.read(partition, {
-      type: "receipts",
-      before: cursor !== undefined && cursor < end ? cursor : end,
-      after: firstId(Date.parse(from)),
-      keyId: keyId ?? key_id ?? null,
-      model: model ?? null,
-      limit,
-    }),
-  );
+  await freeWork.wait(partition);
+  const { receipts, next } = await environment.ledger.read(partition, {
+    type: "receipts",
+    before: cursor !== undefined && cursor < end ? cursor : end,
+    after: firstId(Date.parse(from)),
+    keyId: keyId ?? key_id ?? null,
+    model: model ?? null,
+    limit,
+  });
   // A key that asks for another key's receipts gets none.
   const own = receipts.filter((receipt) => key_id === undefined || receipt.keyId === key_id);
-  return respond(context, reader, { rows: own, toObject: toGenerationObject, columns: receiptColumns, wantsCsv, next });
+  return respond(context, reader, {
+    rows: own,
+    toObject: toGenerationObject,
+    columns: receiptColumns,
+    rowsAtOnce: RECEIPTS_AT_ONCE,
+    wantsCsv,
+    next,
+  });
 }
 
 /** An id before those of all requests of this time. */
@@ -109,9 +117,10 @@ function firstId(atMs: number): string {
 
 /** Maximum totals that are added up for one request. */
 const MAX_TOTALS = 10_000;
-/** Maximum totals that are added up, and rows that are written, in one turn of the event loop. */
+/** Maximum totals that are added up or written in one call. */
 const TOTALS_AT_ONCE = 500;
-const ROWS_AT_ONCE = 50;
+/** Maximum receipts that are written in one call. */
+const RECEIPTS_AT_ONCE = 50;
 
 type TotalPage = { totals: TotalRow[]; next: string | null };
 
@@ -130,7 +139,8 @@ async function addUp(
   let after: string | null = null;
   do {
     const query = { type: "totals" as const, from, to, after, ...filter, limit: TOTALS_AT_ONCE };
-    const page: TotalPage = await inTurn(freeWork, partition, () => environment.ledger.read(partition, query));
+    await freeWork.wait(partition);
+    const page: TotalPage = await environment.ledger.read(partition, query);
     found += page.totals.length;
     if (found > MAX_TOTALS) {
       fail(
@@ -139,7 +149,7 @@ async function addUp(
       );
     }
     const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
-    await freeWork.run(partition, addTotals(byName, own, groups));
+    await freeWork.run(partition, () => addTotals(byName, own, groups));
     after = page.next;
   } while (after !== null);
   const latestFirst = (one = "", other = ""): number => (one === other ? 0 : one < other ? 1 : -1);
@@ -159,12 +169,11 @@ type Sums = {
 };
 type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
 
-/** Adds a page of totals, in one piece. */
-function* addTotals(
+function addTotals(
   byName: Map<string, TotalObject>,
   totals: readonly TotalRow[],
   groups: readonly ActivityGroup[],
-): Generator<void, void> {
+): void {
   for (const total of totals) {
     const { day, keyId, model } = totalTerms(total);
     const values = { day, model: model === "" ? null : model, key: keyId };
@@ -209,6 +218,8 @@ type Rows<Row> = {
   rows: readonly Row[];
   toObject(row: Row): Readonly<Record<string, CsvValue>>;
   columns: readonly string[];
+  /** Maximum rows that are written in one call. */
+  rowsAtOnce: number;
   wantsCsv: boolean;
   /** The cursor of the next page; undefined if there are no pages. */
   next: string | null | undefined;
@@ -216,7 +227,7 @@ type Rows<Row> = {
 
 async function respond<Row>(context: GatewayContext, { partition }: Reader, rows: Rows<Row>): Promise<Response> {
   const { columns, wantsCsv, next } = rows;
-  const written = await context.get("gateway").freeWork.run(partition, writeRows(rows));
+  const written = await writeRows(context.get("gateway").freeWork, partition, rows);
   if (!wantsCsv) {
     const page = next === undefined ? "" : `,"next_cursor":${JSON.stringify(next)}`;
     return context.body(`{"data":[${written.join(",")}]${page}}`, 200, { "content-type": "application/json" });
@@ -226,16 +237,19 @@ async function respond<Row>(context: GatewayContext, { partition }: Reader, rows
   return context.body(csvLine(columns) + written.join(""), 200, headers);
 }
 
-function* writeRows<Row>({ rows, toObject, columns, wantsCsv }: Rows<Row>): Generator<void, string[]> {
-  const written: string[] = [];
-  for (const row of rows) {
+/** Queues all pieces at once: several short ones run in one turn of free work. */
+async function writeRows<Row>(freeWork: Turns, partition: Partition, rows: Rows<Row>): Promise<string[]> {
+  const { toObject, columns, wantsCsv, rowsAtOnce } = rows;
+  const write = (row: Row): string => {
     const object = toObject(row);
-    written.push(
-      wantsCsv ? csvLine(columns.map((column) => ownValue(object, column) ?? null)) : JSON.stringify(object),
-    );
-    if (written.length % ROWS_AT_ONCE === 0) yield;
+    return wantsCsv ? csvLine(columns.map((column) => ownValue(object, column) ?? null)) : JSON.stringify(object);
+  };
+  const pieces: Promise<string[]>[] = [];
+  for (let from = 0; from < rows.rows.length; from += rowsAtOnce) {
+    const some = rows.rows.slice(from, from + rowsAtOnce);
+    pieces.push(freeWork.run(partition, () => some.map(write)));
   }
-  return written;
+  return (await Promise.all(pieces)).flat();
 }
 
 function accepts(context: GatewayContext, mediaType: string): boolean {

@@ -7,7 +7,7 @@ import type * as z from "zod";
 import { nextNonce, setSignedOffer } from "../agents/signed-offer.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readJsonText } from "../http/body.ts";
+import { readSmallBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { amounts } from "../http/money.ts";
 import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
@@ -71,7 +71,7 @@ type Body = { day: number; share_bps: number; nonce: number; signature: `0x${str
 
 async function takeOffer(context: GatewayContext, schema: z.ZodType<Body>): Promise<Response> {
   const agentToken = tokenOf(context);
-  const body = validate(schema, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const body = validate(schema, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
   const { gateway, client, at } = context.var;
   const { day, share_bps: shareBps, nonce, signature } = body;
   await setSignedOffer(gateway, { offer: { agentToken, day, shareBps, nonce }, signature, client }, at);

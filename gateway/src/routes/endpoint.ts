@@ -1,5 +1,6 @@
 import type { Operation } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
+import type { BodyParser } from "../inference/body-job.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 
 /** One method of one path: its documentation, its schemas and its handler. */
@@ -8,6 +9,8 @@ export type Endpoint = Operation & {
   paths: readonly string[];
   /** The last parameter may contain slashes. */
   takesRest?: boolean;
+  /** Makes of a body what the handler needs. It runs in another thread for a large body. */
+  parser?: BodyParser<unknown>;
   /** What the request path needs to know, of a metered endpoint. */
   metered?: InferenceRoute;
   handle: EndpointHandler;

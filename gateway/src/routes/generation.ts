@@ -9,7 +9,6 @@ import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { signedReceiptOf } from "../inference/signed-receipt.ts";
-import { inTurn } from "../limits/in-turn.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
@@ -61,8 +60,10 @@ async function readReceipt(
 ): Promise<ReceiptRow | null> {
   const { environment, freeWork } = context.var.gateway;
   const { ledger } = environment;
-  const receipt = isRequestId(id)
+  const isOwnId = isRequestId(id);
+  if (!isOwnId) await freeWork.wait(partition);
+  const receipt = isOwnId
     ? await ledger.read(partition, { type: "receipt", id })
-    : await inTurn(freeWork, partition, () => ledger.read(partition, { type: "answered", upstreamId: id }));
+    : await ledger.read(partition, { type: "answered", upstreamId: id });
   return receipt !== null && (keyId === null || receipt.keyId === keyId) ? receipt : null;
 }

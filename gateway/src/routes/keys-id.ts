@@ -6,7 +6,7 @@ import { changeApiKey, revokeApiKey } from "../auth/api-keys.ts";
 import { keyName } from "../auth/key-terms.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readJsonText } from "../http/body.ts";
+import { readSmallBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { parseKeepingDigits } from "../http/money.ts";
 import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
@@ -39,8 +39,9 @@ export const changeKey = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
-    const text = await readJsonText(context, limits.authBodyBytes);
-    parseJsonBody(text);
+    const body = await readSmallBody(context, limits.authBodyBytes);
+    parseJsonBody(body);
+    const text = new TextDecoder().decode(body);
     const { name, disabled, limit } = validate(keyChangeBody, parseKeepingDigits(text, "limit"));
     if (name === undefined && disabled === undefined && limit === undefined) {
       fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or `limit`.");

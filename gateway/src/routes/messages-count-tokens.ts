@@ -1,12 +1,14 @@
 import { countTokensAnswer, countTokensRequest } from "@inference/protocol/wire/messages";
 import { json, ok } from "../docs/operation.ts";
-import { readJsonBody } from "../http/body.ts";
+import { readBody } from "../http/body.ts";
 import { requireCredential } from "../http/credential.ts";
 import { makeSenderProof } from "../http/sender-proof.ts";
-import { estimatePrompt, parseCountTokens } from "../inference/requests/count-tokens.ts";
-import { orderContext } from "../inference/serve.ts";
+import { readBodyOf, requireParsed } from "../inference/read-body.ts";
+import { parseCountTokens } from "../inference/requests/count-tokens.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
 import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
+
+const parser = { name: "count_tokens", parse: parseCountTokens };
 
 export const countTokens = endpoint({
   method: "POST",
@@ -29,15 +31,15 @@ export const countTokens = endpoint({
     ...ledgerErrors,
   ],
   errorSchema: "MessagesError",
+  parser,
   async handle(context) {
     const gateway = context.get("gateway");
     const credential = requireCredential(context);
     const proof = makeSenderProof(context, credential);
     await proof.prove();
-    const body = await readJsonBody(context, gateway.config.request.chatBodyBytes, proof);
-    const work = parseCountTokens(body.value, orderContext(gateway, credential.partition, body));
-    const prompt = await gateway.slicedWork.run(credential.partition, work);
-    const input_tokens = await gateway.slicedWork.run(credential.partition, estimatePrompt(prompt));
+    const blocks = await readBody(context, gateway.config.request.chatBodyBytes, proof);
+    const job = { blocks, wantsFingerprint: false };
+    const input_tokens = requireParsed(await readBodyOf(gateway, credential.partition, parser, job));
     return context.json({ input_tokens }, 200, { "request-id": context.get("requestId") });
   },
 });

@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/proto
 import { makeRequestId } from "@inference/protocol/id";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
-import { readJsonBody } from "../http/body.ts";
+import { readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
@@ -58,6 +58,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     errors: [...meteredErrors, ...errors],
     ...(errorSchema === undefined ? {} : { errorSchema }),
     ...(errorStatuses === undefined ? {} : { errorStatuses }),
+    parser: route,
     metered: route,
     handle: handleInference(route, bodyLimit),
   });
@@ -86,7 +87,7 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
         route,
         credential,
         client: context.get("client"),
-        readBody: () => readJsonBody(context, gateway.config.request[bodyLimit], proof),
+        readBody: () => readBody(context, gateway.config.request[bodyLimit], proof),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,

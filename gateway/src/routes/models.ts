@@ -26,7 +26,7 @@ export const listModels = endpoint({
     await checkPresentedCredential(context);
     const { gateway } = context.var;
     const { models } = gateway.prices.current();
-    const text = lists.get(models) ?? (await gateway.slicedWork.run("models", writeList(gateway, models)));
+    const text = lists.get(models) ?? writeList(gateway, models);
     // Codex has a list of its own kind. An empty one leaves its presets as they are.
     const isCodex = queryOf(context).client_version !== undefined;
     const answer = isCodex ? `{"models":[],${text.slice(1)}` : text;
@@ -36,12 +36,8 @@ export const listModels = endpoint({
 
 /** The list is written once for each read of the catalogue. */
 const lists = new WeakMap<ReadonlyMap<string, Model>, string>();
-const MODELS_AT_ONCE = 50;
 
-function* writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): Generator<void, string> {
-  // Another request may have written it while this one waited.
-  const known = lists.get(models);
-  if (known !== undefined) return known;
+function writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): string {
   const { aliases } = config.upstream;
   const written: string[] = [];
   const ids: string[] = [];
@@ -50,7 +46,6 @@ function* writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): Ge
     if (model === undefined) continue;
     written.push(JSON.stringify(model));
     ids.push(id);
-    if (written.length % MODELS_AT_ONCE === 0) yield;
   }
   const [first = null, last = null] = [ids[0], ids.at(-1)];
   const page = JSON.stringify({ object: "list", has_more: false, first_id: first, last_id: last });

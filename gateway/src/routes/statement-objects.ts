@@ -11,7 +11,6 @@ import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { bytesToHex } from "viem";
 import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
-import { inTurn } from "../limits/in-turn.ts";
 
 /**
  * An account's statements, records and uses, as its owner sees them. Each answer reads rows of the account alone. The
@@ -32,7 +31,9 @@ export async function statementsOf(
   const chain = chainPartition(config.settlement.chainId);
   const [bill, page] = await Promise.all([
     ledger.read(partition, { type: "bill" }),
-    inTurn(freeWork, partition, () => ledger.read(chain, { type: "records", account, afterNanoUsd, limit: limit + 1 })),
+    freeWork
+      .wait(partition)
+      .then(() => ledger.read(chain, { type: "records", account, afterNanoUsd, limit: limit + 1 })),
   ]);
   const records = page.slice(0, limit);
   const open = bill.open === null ? null : { ...statementObject(bill.open), status: await statusOf() };
@@ -84,7 +85,8 @@ export async function usesOf(
   { afterNanoUsd, limit }: { afterNanoUsd: NanoUsd; limit: number },
 ) {
   const query = { type: "uses", afterNanoUsd, limit: limit + 1, withKeys: keyId !== undefined } as const;
-  const page = await inTurn(freeWork, partition, () => environment.ledger.read(partition, query));
+  await freeWork.wait(partition);
+  const page = await environment.ledger.read(partition, query);
   const read = page.slice(0, limit);
   const uses = keyId === undefined ? read : read.filter((use) => use.keyId === keyId);
   return { data: uses.map(useObject), next_after: page.length > limit ? (read.at(-1)?.endsAtNanoUsd ?? null) : null };
@@ -168,7 +170,7 @@ async function prove(
   );
   const index = uses.findIndex(({ id }) => id === use.id);
   if (index === -1 || uses.length > MAX_PROVEN_USES) return { leaf, proof: null };
-  const proof = await inTurn(freeWork, partition, () => proofOf(uses, index, beforeNanoUsd, leafOf));
+  const proof = await freeWork.run(partition, () => proofOf(uses, index, beforeNanoUsd, leafOf));
   return { leaf, proof };
 }
 

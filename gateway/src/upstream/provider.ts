@@ -5,7 +5,7 @@ import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
  * The provider's API, and the only place that uses an inference key. Nothing of a client's request is passed on:
- * headers, path and body are written by the gateway. Of the body, checked texts and messages may be the client's bytes.
+ * headers, path and body are written by the gateway.
  */
 export type Provider = {
   /** @param key The master key, or a key that was made under it. */
@@ -25,7 +25,7 @@ export type Provider = {
 type ProviderCall = {
   /** Below the provider's base URL. The endpoint's `parse` names it, never the client. */
   path: string;
-  body: string | readonly Uint8Array[];
+  body: Uint8Array;
   /** The answer is an event stream. */
   stream: boolean;
 };

@@ -14,14 +14,14 @@ const given = {
 const MIB = 1024 * 1024;
 const chatBodyBytes = (more: object) => edgeConfigOf(settingsOf({ ...given, ...more })).request.chatBodyBytes;
 
-test("a Worker starts without a word on the size of bodies: a chat has as much as one sender may hold", () => {
-  assert.equal(chatBodyBytes({}), 2 * MIB);
-  assert.equal(chatBodyBytes({ CHAT_BODY_BYTES: "" }), 2 * MIB);
-  assert.equal(chatBodyBytes({ CHAT_BODY_BYTES: "1048576" }), MIB);
+test("a Worker starts without a word on the size of bodies: a chat may have 1 MiB", () => {
+  assert.equal(chatBodyBytes({}), MIB);
+  assert.equal(chatBodyBytes({ CHAT_BODY_BYTES: "" }), MIB);
+  assert.equal(chatBodyBytes({ CHAT_BODY_BYTES: "524288" }), MIB / 2);
 });
 
-test("a larger one than a Worker's memory has room for is refused at the start", () => {
-  assert.throws(() => chatBodyBytes({ CHAT_BODY_BYTES: String(2 * MIB + 1) }), /must be at most 2097152 on this host/);
+test("a larger one than a Worker reads is refused at the start", () => {
+  assert.throws(() => chatBodyBytes({ CHAT_BODY_BYTES: String(MIB + 1) }), /must be at most 1048576 on this host/);
 });
 
 test("an answer is read on for 25 s after its client has gone, or less: longer is refused at the start", () => {

@@ -1,16 +1,18 @@
-import type { GatewayConfig } from "@inference/gateway/config";
-import { largestShare } from "@inference/gateway/limits/held-bodies";
+import { type GatewayConfig, limits } from "@inference/gateway/config";
 import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 
 /**
  * The limits of a Worker. It runs for at most 30 s after its client has disconnected: up to 25 s to read the provider's
- * answer, the rest to settle. It has 128 MB of memory, including its code.
+ * answer, the rest to settle. It has 128 MB of memory, including its code, and one thread for all its requests.
  */
-const WORKER_LIMITS = { mostDrainMs: 25_000, heldBodyBytes: 16 * 1024 * 1024, heldAnswerBytes: 16 * 1024 * 1024 };
-/** The largest chat body that fits, which is smaller than on Node. */
-const DEFAULT_CHAT_BODY_BYTES = largestShare(WORKER_LIMITS.heldBodyBytes);
+const WORKER_LIMITS = {
+  mostDrainMs: 25_000,
+  mostBodyBytes: limits.wholeBodyBytes,
+  heldBodyBytes: 16 * 1024 * 1024,
+  heldAnswerBytes: 16 * 1024 * 1024,
+};
 
 /** The Worker's bindings, with variables and secrets. */
 type Given = Readonly<Record<string, unknown>>;
@@ -32,7 +34,7 @@ export function settingsOf(given: Given): EdgeSettings {
   const { CHAT_BODY_BYTES, ...others } = textsOf(given);
   return parseSettings(edgeSettings, {
     ...others,
-    CHAT_BODY_BYTES: CHAT_BODY_BYTES || String(DEFAULT_CHAT_BODY_BYTES),
+    CHAT_BODY_BYTES: CHAT_BODY_BYTES || String(WORKER_LIMITS.mostBodyBytes),
   });
 }
 

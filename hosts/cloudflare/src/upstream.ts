@@ -1,12 +1,11 @@
 import { UpstreamFailure, type UpstreamTransport } from "@inference/gateway/environment";
-import { joinBytes } from "@inference/gateway/join-bytes";
 
 /** The way to the provider from a Worker: `fetch`, without following redirects. */
 export const upstream: UpstreamTransport = {
   async send({ method, url, headers, body, signal }) {
     let response: Response;
     try {
-      const sent = typeof body === "object" ? (joinBytes(body) as Uint8Array<ArrayBuffer>) : (body ?? null);
+      const sent = (body ?? null) as string | Uint8Array<ArrayBuffer> | null;
       response = await fetch(url, { method, headers, body: sent, signal, redirect: "manual" });
     } catch (error) {
       // `fetch` does not say whether bytes were sent, so nothing is ever sent again.

@@ -11,6 +11,7 @@ import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { makeBackground } from "./background.ts";
+import { openBodyThread } from "./body-thread.ts";
 import { chainClientOf, openChain } from "./chain.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { readDashboard } from "./dashboard.ts";
@@ -80,6 +81,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const settler = openSettler(settings, { ledger, client });
   const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
+  const bodies = openBodyThread(config.secret);
   const background = makeBackground();
   const dashboard = readDashboard(settings);
   const environment: Environment = {
@@ -99,6 +101,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(dashboard === undefined ? {} : { dashboard }),
     gzip,
     upstream,
+    readLargeBody: bodies.read,
     log,
     background: background.add,
     timers,
@@ -125,6 +128,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       await stopSettling?.();
       await stopReconciling();
       await stopFollowing?.();
+      await bodies.stop();
       await upstream.close();
       await ledger.close();
       database.close();

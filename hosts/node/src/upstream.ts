@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import {
   UpstreamFailure,
   type UpstreamRequest,
@@ -102,23 +101,11 @@ function exchange(
       else reject(new UpstreamFailure(controller === undefined ? "not_sent" : "sent", String(error)));
     },
   };
-  if (!connections.dispatch({ method, path, ...sending(headers, body) }, handler)) {
+  if (!connections.dispatch({ method, path, headers, body: body ?? null }, handler)) {
     over();
     const why = `all ${MAX_PROVIDER_CONNECTIONS} connections to the provider are in use`;
     reject(new UpstreamFailure("not_sent", why));
   }
-}
-
-/** undici writes the blocks of any iterable as the connection accepts them, but needs their length. */
-function sending(
-  headers: Record<string, string>,
-  body: UpstreamRequest["body"],
-): Pick<Dispatcher.DispatchOptions, "headers" | "body"> {
-  if (typeof body !== "object") return { headers, body: body ?? null };
-  const [only] = body;
-  if (body.length === 1 && only !== undefined) return { headers, body: only };
-  const bytes = body.reduce((sum, block) => sum + block.length, 0);
-  return { headers: { ...headers, "content-length": String(bytes) }, body: body as unknown as Readable };
 }
 
 type BodyQueue = AsyncIterable<Uint8Array> & {

@@ -1,24 +1,24 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
+import { joinBytes } from "../../join-bytes.ts";
 import type { JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
-import { quoteText, type TokenQuote } from "../../pricing/quote-text.ts";
+import type { QuoteTerms } from "../../pricing/make-quote.ts";
+import { COLON } from "../json-scan.ts";
 import { readMessages } from "./chat-messages.ts";
 import type { ModelOf } from "./find-model.ts";
 import type { OutputLimit } from "./max-tokens.ts";
-import type { WrittenOrder } from "./order.ts";
+import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
-import { isUnchanged, spliceMessages } from "./spliced-messages.ts";
-import { type WrittenBody, writeBody } from "./write-json.ts";
+import { writeBody } from "./write-body.ts";
 
-export type TokenOrder = WrittenOrder & { quote: TokenQuote };
+/** A chat order. The output limit is the last member of its body. */
+export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };
 
 /** How a chat request is to be served. */
 export type ChatTerms = {
   model: ModelOf<"text">;
   limit: OutputLimit;
-  /** The client's messages before they were checked; absent if they are made of another API's. */
-  given?: unknown;
   /** Names of fields that were dropped so far. */
   ignored: readonly string[];
   /** What the client's API calls these two fields, if it is not chat. */
@@ -26,24 +26,21 @@ export type ChatTerms = {
 };
 
 /** The order of a chat request that was checked. */
-export function* writeChatOrder(
+export function writeChatOrder(
   request: ChatRequest,
-  { model, limit: { maxTokens, modelMaxTokens }, ignored, names, given }: ChatTerms,
+  { model, limit: { maxTokens, modelMaxTokens }, ignored, names }: ChatTerms,
   context: OrderContext,
-): Generator<void, TokenOrder> {
+): ChatOrder {
   if (request.messages.length === 0) {
     const param = names?.messages ?? "messages";
     fail("invalid_request", `\`${param}\` has no message that can be sent. Add one of the user.`, { param });
   }
   const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model, names?.messages);
-  const fields = upstreamFields(request, { model: model.id, messages, maxTokens }, context);
-  const asTheyCame = context.messages !== null && isUnchanged(given, messages) ? context.messages : null;
-  const { upstreamBody, bytes } =
-    asTheyCame === null ? yield* writeBody(fields, context.texts) : wholeBody(spliceMessages(fields, asTheyCame));
+  const upstreamBody = writeBody(upstreamFields(request, { model: model.id, messages, maxTokens }, context));
   const promptTokens = fetched
     ? wholeContext(model, names?.messages)
     : promptBound({
-        bodyBytes: bytes,
+        bodyBytes: upstreamBody.length,
         messages: messages.length,
         contextTokens: model.contextTokens,
       });
@@ -55,7 +52,8 @@ export function* writeChatOrder(
     includeUsage:
       request.stream === true && (request.stream_options?.include_usage === true || request.usage?.include === true),
     ignored: [...ignored, ...ignoredInMessages],
-    quote: quoteText({
+    terms: {
+      kind: "text",
       snapshotId: context.snapshot.id,
       price: model.price,
       promptTokens,
@@ -63,12 +61,26 @@ export function* writeChatOrder(
       maxTokens,
       modelMaxTokens,
       outputField: names?.maxTokens,
-    }),
+    },
   };
 }
 
-function wholeBody(body: Uint8Array): { upstreamBody: WrittenBody; bytes: number } {
-  return { upstreamBody: [body], bytes: body.length };
+/** The order with a smaller output limit. */
+export function withOutputLimit(order: ChatOrder, maxTokens: number): ChatOrder {
+  const { terms, upstreamBody: body, answerApi: api, headers } = order;
+  return {
+    ...order,
+    upstreamBody: joinBytes([body.subarray(0, body.lastIndexOf(COLON) + 1), Buffer.from(`${maxTokens}}`)]),
+    terms: { ...terms, maxTokens },
+    ...(api?.name === "responses"
+      ? { answerApi: { ...api, echo: { ...api.echo, max_output_tokens: maxTokens } } }
+      : {}),
+    headers: { ...headers, ...limitHeader(maxTokens) },
+  };
+}
+
+export function limitHeader(maxTokens: number): Record<string, string> {
+  return { "x-max-output-tokens": String(maxTokens) };
 }
 
 type Priced = { model: string; messages: object[]; maxTokens: number };
@@ -92,10 +104,10 @@ function upstreamFields(request: ChatRequest, priced: Priced, context: OrderCont
     for (const key of Object.keys(theirs)) if (!ours.has(key)) fields[key] = theirs[key];
   }
   if (request.n !== undefined) fields.n = request.n;
-  fields[context.chatOutputField ?? "max_completion_tokens"] = priced.maxTokens;
   fields.stream = request.stream === true;
   if (request.stream === true) fields.stream_options = { include_usage: true };
   fields.user = context.user;
+  fields[context.chatOutputField ?? "max_completion_tokens"] = priced.maxTokens;
   return fields;
 }
 

@@ -6,7 +6,7 @@ import { chatRequest } from "@inference/protocol/wire/chat";
 import { messagesRequest } from "@inference/protocol/wire/messages";
 import { responsesRequest } from "@inference/protocol/wire/responses";
 import * as z from "zod";
-import { atOnce, context } from "../../../test/models.ts";
+import { context, orderWith } from "../../../test/models.ts";
 import { parseChatOrder } from "./chat.ts";
 import { chatRules } from "./chat-fields.ts";
 import { parseMessagesOrder } from "./messages.ts";
@@ -23,7 +23,7 @@ const apis = {
   "/chat/completions": {
     schema: chatRequest,
     rules: chatRules,
-    parse: atOnce(parseChatOrder),
+    parse: orderWith(parseChatOrder),
     body: { model: "text-1", messages, max_tokens: 50, stream: true },
     values: {
       max_completion_tokens: 50,
@@ -53,7 +53,7 @@ const apis = {
   "/responses": {
     schema: responsesRequest,
     rules: responsesRules,
-    parse: atOnce(parseResponsesOrder),
+    parse: orderWith(parseResponsesOrder),
     body: { model: "text-1", input: "Hi" },
     values: {
       max_output_tokens: 50,
@@ -70,7 +70,7 @@ const apis = {
   "/messages": {
     schema: messagesRequest,
     rules: messagesRules,
-    parse: atOnce(parseMessagesOrder),
+    parse: orderWith(parseMessagesOrder),
     body: { model: "text-1", messages, max_tokens: 50 },
     values: {
       stream: true,

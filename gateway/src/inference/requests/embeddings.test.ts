@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, refused } from "../../../test/models.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
 import * as route from "./embeddings.ts";
 
-const parseEmbeddingsOrder = atOnce(route.parseEmbeddingsOrder);
+const parseEmbeddingsOrder = orderWith(route.parseEmbeddingsOrder);
 
 const order = (fields: object) => parseEmbeddingsOrder({ model: "embed", input: "Hi", ...fields }, context);
 

@@ -1,14 +1,12 @@
 import { fail } from "@inference/protocol/errors";
 import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
 import { embeddingBound } from "../../pricing/bound.ts";
-import { quoteEmbedding } from "../../pricing/quote-embedding.ts";
-import type { TokenOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
-import { bytesOfText } from "./long-text.ts";
+import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, sortFields, unsupported } from "./sort-fields.ts";
 import { validate } from "./validate.ts";
-import { writeBody } from "./write-json.ts";
+import { writeBody } from "./write-body.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["user", dropped()],
@@ -18,26 +16,26 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
 ]);
 
 /** POST /embeddings. */
-export function* parseEmbeddingsOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+export function parseEmbeddingsOrder(body: unknown, context: OrderContext): ParsedOrder {
   const { known, ignored } = sortFields(body, embeddingsRequest.shape, rules);
   const model = findModel(known.model, "embedding", context);
   refuseTokens(known.input);
   const request = validate(embeddingsRequest, known);
   const inputs = typeof request.input === "string" ? [request.input] : request.input;
-  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
-  const inputBytes = inputs.map((input) => bytesOfText(input, context.texts));
+  const inputBytes = inputs.map((input) => Buffer.byteLength(input));
   return {
     upstreamPath: "/embeddings",
-    upstreamBody,
+    upstreamBody: writeBody({ ...request, model: model.id, user: context.user }),
     model,
     stream: false,
     includeUsage: false,
     ignored,
-    quote: quoteEmbedding({
+    terms: {
+      kind: "embedding",
       snapshotId: context.snapshot.id,
       price: model.price,
       promptTokens: embeddingBound(inputBytes, model.contextTokens),
-    }),
+    },
   };
 }
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, refused } from "../../../test/models.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
 import * as route from "./image-generate.ts";
 
-const parseImageGenerateOrder = atOnce(route.parseImageGenerateOrder);
+const parseImageGenerateOrder = orderWith(route.parseImageGenerateOrder);
 
 const order = (fields: object) => parseImageGenerateOrder({ model: "quality", prompt: "A cat", ...fields }, context);
 

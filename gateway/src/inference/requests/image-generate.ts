@@ -1,14 +1,13 @@
 import { fail } from "@inference/protocol/errors";
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
-import { quoteImage } from "../../pricing/quote-image.ts";
 import { checkListed } from "./check-listed.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, defaultResolution, resolutionsOf } from "./image-options.ts";
-import type { WrittenOrder } from "./order.ts";
+import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { validate } from "./validate.ts";
-import { writeBody } from "./write-json.ts";
+import { writeBody } from "./write-body.ts";
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
@@ -26,33 +25,33 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
 ]);
 
 /** POST /image/generate. */
-export function* parseImageGenerateOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
+export function parseImageGenerateOrder(body: unknown, context: OrderContext): ParsedOrder {
   const { known, ignored } = sortFields(body, imageGenerateRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const request = validate(imageGenerateRequest, known);
   const { resolution, quality, variants = 1 } = request;
-  checkPrompt(request.prompt, model, context);
+  checkPrompt(request.prompt, model);
   checkListed("resolution", resolution, resolutionsOf(model), model.id);
   checkListed("quality", quality, qualitiesOf(model), model.id);
   if (request.return_binary === true && variants > 1) {
     const message = "`return_binary` returns one image. Send `variants: 1`, or leave `return_binary` out.";
     fail("invalid_request", message, { param: "return_binary" });
   }
-  const { upstreamBody } = yield* writeBody({ ...request, model: model.id }, context.texts);
   return {
     upstreamPath: "/image/generate",
-    upstreamBody,
+    upstreamBody: writeBody({ ...request, model: model.id }),
     model,
     stream: false,
     includeUsage: false,
     ignored,
-    quote: quoteImage({
+    terms: {
+      kind: "image",
       snapshotId: context.snapshot.id,
       price: model.price,
       resolution: resolution ?? defaultResolution(model),
       quality: quality ?? model.features.defaultQuality,
       count: variants,
-    }),
+    },
   };
 }
 

@@ -1,8 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { ImageSize } from "@inference/protocol/wire/images";
 import type { ModelOf } from "./find-model.ts";
-import { unitsOfText } from "./long-text.ts";
-import type { OrderContext } from "./order-context.ts";
 
 type ImageModel = ModelOf<"image">;
 
@@ -44,10 +42,9 @@ function sideOf(resolution: string): number | undefined {
   return side > 0 ? side : undefined;
 }
 
-export function checkPrompt(prompt: string, model: ImageModel, { texts }: Pick<OrderContext, "texts">): void {
+export function checkPrompt(prompt: string, model: ImageModel): void {
   const { promptCharacterLimit: limit } = model.features;
-  const units = unitsOfText(prompt, texts);
-  if (limit === undefined || units <= limit) return;
-  const message = `\`prompt\` has ${units} characters, \`${model.id}\` takes at most ${limit}. Shorten it.`;
+  if (limit === undefined || prompt.length <= limit) return;
+  const message = `\`prompt\` has ${prompt.length} characters, \`${model.id}\` takes at most ${limit}. Shorten it.`;
   fail("invalid_request", message, { param: "prompt" });
 }

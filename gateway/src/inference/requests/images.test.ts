@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageSizes } from "@inference/protocol/wire/images";
-import { atOnce, context, refused } from "../../../test/models.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
 import * as route from "./images.ts";
 
-const parseImagesOrder = atOnce(route.parseImagesOrder);
+const parseImagesOrder = orderWith(route.parseImagesOrder);
 
 const order = (fields: object) => parseImagesOrder({ model: "flat", prompt: "A cat", ...fields }, context);
 

@@ -1,13 +1,12 @@
 import { fail } from "@inference/protocol/errors";
 import { imagesRequest } from "@inference/protocol/wire/images";
-import { quoteImage } from "../../pricing/quote-image.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, resolutionOfSize } from "./image-options.ts";
-import type { WrittenOrder } from "./order.ts";
+import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { type FieldRefusal, validate } from "./validate.ts";
-import { writeBody } from "./write-json.ts";
+import { writeBody } from "./write-body.ts";
 
 const native = "Send the request to /v1/image/generate, which has more options.";
 
@@ -36,30 +35,30 @@ const refusals: readonly FieldRefusal[] = [
 ];
 
 /** POST /images/generations: one image, in the model's default quality. */
-export function* parseImagesOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
+export function parseImagesOrder(body: unknown, context: OrderContext): ParsedOrder {
   const { known, ignored } = sortFields(body, imagesRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const { quality, ...request } = validate(imagesRequest, known, refusals);
-  checkPrompt(request.prompt, model, context);
+  checkPrompt(request.prompt, model);
   if (quality !== undefined) {
     checkQuality(quality, model);
     ignored.push("quality");
   }
-  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
   return {
     upstreamPath: "/images/generations",
-    upstreamBody,
+    upstreamBody: writeBody({ ...request, model: model.id, user: context.user }),
     model,
     stream: false,
     includeUsage: false,
     ignored,
-    quote: quoteImage({
+    terms: {
+      kind: "image",
       snapshotId: context.snapshot.id,
       price: model.price,
       resolution: resolutionOfSize(request.size ?? "auto", model),
       quality: model.features.defaultQuality,
       count: 1,
-    }),
+    },
   };
 }
 

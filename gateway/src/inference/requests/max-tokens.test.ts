@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, models, refused } from "../../../test/models.ts";
+import { context, models, orderWith, refused } from "../../../test/models.ts";
 import * as route from "./chat.ts";
 import { readMaxTokens } from "./max-tokens.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
 
-const parseChatOrder = atOnce(route.parseChatOrder);
+const parseChatOrder = orderWith(route.parseChatOrder);
 
 const messages = [{ role: "user", content: "Hi" }];
 const order = (fields: object, more: object = {}) =>
@@ -45,7 +45,9 @@ test("what is no whole number from 1 to the model's maximum is refused, naming t
   ];
   for (const field of ["max_tokens", "max_completion_tokens"]) {
     for (const value of bad) {
-      const body = parseJsonBody(`{"model":"text-1","messages":[{"role":"user","content":"x"}],"${field}":${value}}`);
+      const body = parseJsonBody(
+        Buffer.from(`{"model":"text-1","messages":[{"role":"user","content":"x"}],"${field}":${value}}`),
+      );
       assert.match(
         refused(() => parseChatOrder(body, context), "invalid_request", field),
         /24000/,

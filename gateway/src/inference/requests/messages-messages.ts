@@ -1,7 +1,5 @@
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 import type { MessagesBlock, MessagesMessage } from "@inference/protocol/wire/messages";
-import { MAX_SEALED_CHARACTERS } from "../reasoning-seal.ts";
-import type { MadeTexts } from "./made-texts.ts";
 import type { OpenReasoning } from "./responses-messages.ts";
 
 type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
@@ -13,18 +11,13 @@ type Cached = { cache_control?: { type: string } | null | undefined };
  * The messages of a chat request, made of those of the Messages API. The results of tools are messages of their own,
  * before the rest of the user's message that brings them.
  */
-export function* readMessagesOf(
-  given: readonly MessagesMessage[],
-  texts: MadeTexts,
-  openReasoning: OpenReasoning,
-): Generator<void, ChatMessage[]> {
+export function readMessagesOf(given: readonly MessagesMessage[], openReasoning: OpenReasoning): ChatMessage[] {
   const messages: ChatMessage[] = [];
   for (const { role, content } of given) {
     const blocks: readonly MessagesBlock[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-    if (role === "assistant") messages.push(...(yield* assistantMessage(blocks, texts, openReasoning)));
+    if (role === "assistant") messages.push(...assistantMessage(blocks, openReasoning));
     else if (role === "system") messages.push({ role, content: textContent(blocks.filter(isText)) });
-    else messages.push(...(yield* userMessages(blocks, texts)));
-    yield* texts.rest();
+    else messages.push(...userMessages(blocks));
   }
   return messages;
 }
@@ -38,39 +31,32 @@ export function textContent(content: string | readonly Extract<Shown, { type: "t
   return parts.length === 1 && first.cache_control === undefined ? first.text : parts;
 }
 
-function* assistantMessage(
-  blocks: readonly MessagesBlock[],
-  texts: MadeTexts,
-  openReasoning: OpenReasoning,
-): Generator<void, ChatMessage[]> {
+function assistantMessage(blocks: readonly MessagesBlock[], openReasoning: OpenReasoning): ChatMessage[] {
   const said: string[] = [];
   const reasoning: string[] = [];
   const calls: { id: string; type: "function"; function: { name: string; arguments: string } }[] = [];
   for (const block of blocks) {
     if (block.type === "text") said.push(block.text);
     else if (block.type === "thinking" && block.signature != null) {
-      const sealed = texts.read(block.signature, MAX_SEALED_CHARACTERS);
-      const thought = sealed === null ? null : openReasoning(sealed);
-      if (thought !== null) reasoning.push(texts.keep(thought));
+      const thought = openReasoning(block.signature);
+      if (thought !== null) reasoning.push(thought);
     } else if (block.type === "tool_use") {
       const { id, name, input } = block;
-      const given = yield* texts.quote(JSON.stringify(input));
-      calls.push({ id, type: "function", function: { name, arguments: given } });
+      calls.push({ id, type: "function", function: { name, arguments: JSON.stringify(input) } });
     }
-    yield* texts.rest();
   }
   if (said.length === 0 && calls.length === 0) return [];
   return [
     {
       role: "assistant",
-      content: said.length === 0 ? null : texts.join(said),
-      ...(reasoning.length === 0 ? {} : { reasoning_content: texts.join(reasoning) }),
+      content: said.length === 0 ? null : said.join(""),
+      ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
   ];
 }
 
-function* userMessages(blocks: readonly MessagesBlock[], texts: MadeTexts): Generator<void, ChatMessage[]> {
+function userMessages(blocks: readonly MessagesBlock[]): ChatMessage[] {
   const results: ChatMessage[] = [];
   const rest: UserPart[] = [];
   for (const block of blocks) {
@@ -79,14 +65,12 @@ function* userMessages(blocks: readonly MessagesBlock[], texts: MadeTexts): Gene
       const shown: readonly Shown[] = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
       const said = [is_error === true ? "Error: " : ""];
       for (const inner of shown) {
-        if (inner.type === "image") rest.push(imagePart(inner, texts));
-        else said.push(shownText(inner, texts));
-        yield* texts.rest();
+        if (inner.type === "image") rest.push(imagePart(inner));
+        else said.push(shownText(inner));
       }
-      results.push({ role: "tool", tool_call_id: tool_use_id, content: texts.join(said) });
-    } else if (block.type === "image") rest.push(imagePart(block, texts));
-    else if (block.type === "text" || block.type === "document") rest.push(textPart(shownText(block, texts), block));
-    yield* texts.rest();
+      results.push({ role: "tool", tool_call_id: tool_use_id, content: said.join("") });
+    } else if (block.type === "image") rest.push(imagePart(block));
+    else if (block.type === "text" || block.type === "document") rest.push(textPart(shownText(block), block));
   }
   if (rest.length === 0) return results;
   const [only] = rest;
@@ -94,18 +78,18 @@ function* userMessages(blocks: readonly MessagesBlock[], texts: MadeTexts): Gene
   return [...results, { role: "user", content: isPlain ? only.text : rest }];
 }
 
-function shownText(block: Extract<Shown, { type: "text" | "document" }>, texts: MadeTexts): string {
+function shownText(block: Extract<Shown, { type: "text" | "document" }>): string {
   if (block.type === "text") return block.text;
-  return block.title == null ? block.source.data : texts.join([block.title, "\n\n", block.source.data]);
+  return block.title == null ? block.source.data : `${block.title}\n\n${block.source.data}`;
 }
 
 function textPart(text: string, block: Cached): TextPart {
   return { type: "text", text, ...cached(block) };
 }
 
-function imagePart(block: Extract<Shown, { type: "image" }>, texts: MadeTexts): UserPart {
+function imagePart(block: Extract<Shown, { type: "image" }>): UserPart {
   const { source } = block;
-  const url = source.type === "url" ? source.url : texts.join([`data:${source.media_type};base64,`, source.data]);
+  const url = source.type === "url" ? source.url : `data:${source.media_type};base64,${source.data}`;
   return { type: "image_url", image_url: { url }, ...cached(block) };
 }
 

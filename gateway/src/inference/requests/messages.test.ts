@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, refused } from "../../../test/models.ts";
-import { complete } from "../../limits/sliced-work.ts";
-import { estimatePrompt, parseCountTokens } from "./count-tokens.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
+import { parseCountTokens } from "./count-tokens.ts";
 import * as route from "./messages.ts";
-import { readLargeJson } from "./read-large-json.ts";
 
-const parseMessagesOrder = atOnce(route.parseMessagesOrder);
+const parseMessagesOrder = orderWith(route.parseMessagesOrder);
 
 const hello = [{ role: "user", content: "Hi" }];
 const order = (fields: object) =>
@@ -157,9 +155,9 @@ test("tools, their choice and the effort have their names in chat", () => {
   assert.match(message, /input_schema/);
 });
 
-test("a large body becomes what the same body becomes that is parsed whole", () => {
+test("sealed reasoning is opened, and the input of a call is its arguments as JSON", () => {
   const text = '"quoted" \\ and é👋\n'.repeat(60);
-  const sealed = context.reasoningSeal.seal({ account: context.account, model: "text-1" }, "thought ".repeat(100));
+  const sealed = context.reasoningSeal.seal({ account: context.account, model: "seeing" }, "thought ".repeat(100));
   const body = {
     model: "seeing",
     max_tokens: 50,
@@ -180,17 +178,15 @@ test("a large body becomes what the same body becomes that is parsed whole", () 
       { role: "user", content: [{ type: "tool_result", tool_use_id: "t", is_error: true, content: text }] },
     ],
   };
-  const large = complete(readLargeJson([Buffer.from(JSON.stringify(body))]));
-  const inPieces = complete(route.parseMessagesOrder(large.value, { ...context, texts: large.texts }));
-  const written = JSON.parse(Buffer.concat(inPieces.upstreamBody as Uint8Array[]).toString());
-  assert.deepEqual(written, JSON.parse(parseMessagesOrder(body, context).upstreamBody));
-  const called = written.messages[2].tool_calls[0].function.arguments;
-  assert.deepEqual(JSON.parse(called), { path: "x", text, more: [text] });
+  const { messages } = JSON.parse(parseMessagesOrder(body, context).upstreamBody);
+  const [, , assistant, result] = messages;
+  assert.equal(assistant.reasoning_content, "thought ".repeat(100));
+  assert.equal(result.content, `Error: ${text}`);
+  assert.deepEqual(JSON.parse(assistant.tool_calls[0].function.arguments), { path: "x", text, more: [text] });
 });
 
 test("a prompt is estimated from all its texts, and an image is not the size of its data", () => {
-  const count = (body: object): number =>
-    complete(estimatePrompt(complete(parseCountTokens({ model: "seeing", messages: hello, ...body }, context))));
+  const count = (body: object): number => parseCountTokens({ model: "seeing", messages: hello, ...body }, context);
   const alone = count({});
   assert.ok(alone > 5 && alone < 60, String(alone));
   const system = count({ system: "x".repeat(4000) });

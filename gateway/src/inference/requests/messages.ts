@@ -1,10 +1,8 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type CountTokensRequest, type MessagesRequest, messagesRequest } from "@inference/protocol/wire/messages";
-import { createMessagesWriter } from "../stream/messages-writer.ts";
-import { type ChatTerms, type TokenOrder, writeChatOrder } from "./chat-order.ts";
+import { type ChatOrder, type ChatTerms, limitHeader, writeChatOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
-import { type MadeTexts, makeTexts } from "./made-texts.ts";
 import { modelMaxTokens } from "./max-tokens.ts";
 import { messagesRefusals, messagesRules } from "./messages-fields.ts";
 import { readMessagesOf, textContent } from "./messages-messages.ts";
@@ -18,13 +16,11 @@ const names = { messages: "messages", maxTokens: "max_tokens" };
 const MAX_STOPS = 4;
 
 /** POST /messages: a chat order whose answer is written as the Messages API's. */
-export function* parseMessagesOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+export function parseMessagesOrder(body: unknown, context: OrderContext): ChatOrder {
   const { known, ignored } = sortFields(body, messagesRequest.shape, messagesRules, dropped());
   const model = findModel(known.model, "text", context);
   const request = validate(known);
-  yield;
-  const texts = makeTexts(context.texts);
-  const read = yield* readConversation(request, model, texts, context);
+  const read = readConversation(request, model, context);
   const { stop_sequences: stops, temperature, top_p, top_k, stream } = request;
   if (stops !== undefined && stops.length > MAX_STOPS) {
     fail("invalid_request", `\`stop_sequences\` can be ${MAX_STOPS} at most.`, { param: "stop_sequences" });
@@ -41,25 +37,21 @@ export function* parseMessagesOrder(body: unknown, context: OrderContext): Gener
   const most = modelMaxTokens(model) ?? request.max_tokens;
   const maxTokens = Math.min(most, request.max_tokens);
   const terms: ChatTerms = { model, ignored, names, limit: { maxTokens, modelMaxTokens: most } };
-  const order = yield* writeChatOrder(chat, terms, { ...context, texts: texts.all });
   return {
-    ...order,
-    format: { makeWriter: (writer) => createMessagesWriter(model.id, writer), idHeader: "request-id" },
-    headers: { "x-max-output-tokens": String(maxTokens) },
+    ...writeChatOrder(chat, terms, context),
+    answerApi: { name: "messages" },
+    headers: limitHeader(maxTokens),
   };
 }
 
 /** The model, the messages and the tools, as chat has them. */
-export function* readConversation(
+export function readConversation(
   request: CountTokensRequest,
   model: ChatTerms["model"],
-  texts: MadeTexts,
   context: OrderContext,
-): Generator<void, ChatRequest> {
+): ChatRequest {
   const owner = { account: context.account, model: model.id };
-  const messages = yield* readMessagesOf(request.messages, texts, (sealed) =>
-    context.reasoningSeal.open(owner, sealed),
-  );
+  const messages = readMessagesOf(request.messages, (sealed) => context.reasoningSeal.open(owner, sealed));
   const { system, output_config: output } = request;
   const isEmpty = system === undefined || system.length === 0;
   return {

@@ -1,13 +1,8 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
 import type { ReasoningSeal } from "../reasoning-seal.ts";
-import type { LongTexts } from "./long-text.ts";
 
 /** What an order needs besides the client's body. */
 export type OrderContext = {
-  /** The long texts of a body that was read in pieces; null for a body that was parsed whole. */
-  texts: LongTexts | null;
-  /** The bytes of the body's `messages`, if they may be sent as they came (`parse-json-body.ts`); null if not. */
-  messages: Uint8Array | null;
   snapshot: PriceSnapshot;
   /** The operator's names for models, alias to id. They take precedence over ids. */
   aliases: Readonly<Record<string, string>>;

@@ -1,10 +1,11 @@
 import type { Model } from "@inference/protocol/model";
+import type { QuoteTerms } from "../../pricing/make-quote.ts";
 import type { Quote } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
-import type { WrittenBody } from "./write-json.ts";
+import type { ResponsesEcho } from "../stream/responses-writer.ts";
+import type { LoweredTools } from "./responses-tools.ts";
 
-/** A request that was parsed, checked and priced. Nothing else of the client's body is kept. */
-export type Order = {
+type OrderFields = {
   /** The path below the provider's base URL. The endpoint's `parse` names it, never the client. */
   upstreamPath: string;
   model: Model;
@@ -14,18 +15,35 @@ export type Order = {
   includeUsage: boolean;
   /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */
   ignored: readonly string[];
-  quote: Quote;
-  /** The answer is written in the shape of another API; absent for an answer that passes as it comes. */
-  format?: AnswerFormat;
   /** It waits a few seconds for budgets that only requests in flight have taken. */
   waitsForBudget?: boolean;
   /** Headers of the answer that say how the request was read. */
   headers?: Readonly<Record<string, string>>;
 };
 
-/** An order, with the body to send: JSON, written anew from what was parsed, except for unchanged messages. */
+/** A request that was parsed and checked, without functions: one thread can send it to another. */
+export type ParsedOrder = OrderFields & {
+  /** The body to send: JSON, written anew from what was parsed. */
+  upstreamBody: Uint8Array;
+  terms: QuoteTerms;
+  /** The API whose shape the answer is written in; absent for an answer that passes as it comes. */
+  answerApi?: AnswerApi;
+  /** The client set no output limit: the gateway may choose a smaller one, of at least so many tokens. */
+  leastTokens?: number;
+};
+
+export type AnswerApi = { name: "messages" } | { name: "responses"; tools: LoweredTools; echo: ResponsesEcho };
+
+/** A request that was parsed, checked and priced. Nothing else of the client's body is kept. */
+export type Order = OrderFields & {
+  quote: Quote;
+  /** The answer is written in the shape of another API; absent for an answer that passes as it comes. */
+  format?: AnswerFormat;
+};
+
+/** An order, with the body to send. */
 export type WrittenOrder = Order & {
-  upstreamBody: WrittenBody;
+  upstreamBody: Uint8Array;
   /** The client set no output limit: how else the order may be written. */
   limitChoice?: LimitChoice;
 };
@@ -34,6 +52,6 @@ export type WrittenOrder = Order & {
 export type LimitChoice = {
   /** A smaller one is not worth a request. */
   leastTokens: number;
-  /** The order with another output limit. */
-  rewrite(maxTokens: number): Generator<void, WrittenOrder>;
+  /** The order with a smaller output limit. */
+  rewrite(maxTokens: number): WrittenOrder;
 };

@@ -1,156 +1,114 @@
 import { fail } from "@inference/protocol/errors";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
-import { complete } from "../../limits/sliced-work.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COLON,
   COMMA,
   createJsonScan,
-  isSpace,
+  isStructure,
   OPEN_ARRAY,
   OPEN_OBJECT,
+  QUOTE,
+  stringEnd,
 } from "../json-scan.ts";
 
 /** Enough for any tool's schema. A limit is needed because bodies are written by recursion. */
 export const MAX_DEPTH = 32;
-const MAX_KEYS = 4096;
-/** Of lists and objects together. Parsing or validating this many takes a few milliseconds. */
+/** Of lists and objects together. Validating this many takes a few milliseconds. */
 export const MAX_VALUES = 16_384;
-/** The bytes that are checked in one piece of work. */
-const PIECE_BYTES = 32 * 1024;
 
 /**
  * Parses the body of a request, which must be an object. A duplicate key is refused, because parsers differ on which
- * value counts.
- *
- * @param bytes The text in UTF-8, if the caller has it.
+ * value counts. The form is checked before anything is parsed, so a body of a million values costs little.
  */
-export function parseJsonBody(text: string, bytes: Uint8Array = Buffer.from(text)): JsonObject {
-  return complete(parseWithMessages(text, bytes)).value;
+export function parseJsonBody(bytes: Uint8Array): JsonObject {
+  const keys = countKeys(bytes);
+  const body = parse(decode(bytes));
+  if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
+  if (checkNumbers(body, "") < keys) refuseDuplicate(bytes);
+  return body;
 }
 
-/**
- * The same in pieces, the first of which is `JSON.parse`, and with the bytes of the member `messages`, if they can be
- * sent on as they came (see `checkShape`).
- */
-export function* parseWithMessages(
-  text: string,
-  bytes: Uint8Array,
-): Generator<void, { value: JsonObject; messages: Uint8Array | null }> {
-  const body = parse(text);
-  if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
-  yield;
-  const messages = yield* checkShape(bytes);
-  yield;
-  checkNumbers(body, "");
-  yield;
-  return { value: body, messages };
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return fail("invalid_request", "The body is not valid UTF-8.");
+  }
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    return notJson(error instanceof Error ? error.message.slice(0, 200) : "unreadable");
+    const why = error instanceof Error ? error.message.slice(0, 200) : "unreadable";
+    return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
   }
 }
 
-export function notJson(why: string): never {
-  return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
+/** Counts the keys of all objects. Refuses bytes that are nested too deeply or have too many values. */
+function countKeys(bytes: Uint8Array): number {
+  let keys = 0;
+  let values = 1;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (isStructure[byte] === 0) continue;
+    if (byte === QUOTE) at = stringEnd(bytes, at + 1);
+    else if (byte === COMMA) values++;
+    else if (byte === COLON) keys++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      values++;
+      depth++;
+      if (depth > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+    }
+    if (values > MAX_VALUES) {
+      fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
+    }
+  }
+  return keys;
 }
 
-/** Refuses numbers that are parsed as infinity, because they would be written as null. */
-function checkNumbers(value: unknown, key: string): void {
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+/**
+ * Counts the keys of all objects: fewer than were written if one was written twice. Refuses numbers that are parsed as
+ * infinity, because they would be written as null.
+ */
+function checkNumbers(value: unknown, key: string): number {
+  if (typeof value === "number" && !Number.isFinite(value)) {
     const param = key.slice(0, 64);
     fail("invalid_request", `\`${param}\` is too large to be a number. Send one that a double can hold.`, { param });
   }
-  if (Array.isArray(value)) for (const item of value) checkNumbers(item, key);
-  else if (isJsonObject(value)) for (const name of Object.keys(value)) checkNumbers(value[name], name);
+  if (typeof value !== "object" || value === null) return 0;
+  let keys = 0;
+  if (Array.isArray(value)) for (const item of value) keys += checkNumbers(item, key);
+  else for (const name in value) keys += 1 + checkNumbers((value as JsonObject)[name], name);
+  return keys;
 }
 
-/**
- * The bytes must be JSON. Returns those of the body's member `messages` if `JSON.stringify` would write as many: they
- * have no white space between their values, and no escape that it would write in another way. White space is always
- * beside a bracket, comma or colon.
- */
-function* checkShape(bytes: Uint8Array): Generator<void, Uint8Array | null> {
+/** Names the first key that is twice in one object of a JSON text that has one. */
+function refuseDuplicate(bytes: Uint8Array): never {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const scan = createJsonScan();
-  const shape = new BodyShape();
+  /** The keys of each open object; null for an open list. */
+  const open: (Set<string> | null)[] = [];
   let from = 0;
-  let pieceEnd = PIECE_BYTES;
-  let messages: Buffer | null = null;
-  let messagesAt = -1;
-  let hasSpace = false;
-  for (let at = scan.next(bytes, 0); at < bytes.length; at = scan.next(bytes, from)) {
-    const byte = bytes[at] as number;
-    if (messagesAt >= 0) {
-      const isEnd = shape.depth() === 1 && (byte === COMMA || byte === CLOSE_OBJECT);
-      hasSpace ||= isSpace(bytes[at - 1] as number) || (!isEnd && isSpace(bytes[at + 1] as number));
-      if (isEnd) {
-        messages = text.subarray(messagesAt, at);
-        messagesAt = -1;
-      }
-    }
-    if (byte === COLON && shape.noteKey(text.toString("utf8", from, at).trim()) === "messages" && shape.depth() === 1) {
-      messagesAt = at + 1;
-      hasSpace = isSpace(bytes[messagesAt] as number);
-    }
-    shape.note(byte);
-    from = at + 1;
-    if (at < pieceEnd) continue;
-    pieceEnd = at + PIECE_BYTES;
-    yield;
-  }
-  if (messages === null || hasSpace || messages.includes("\\u") || messages.includes("\\/")) return null;
-  return messages;
-}
-
-/**
- * Refuses a body that is nested too deeply, has too many values, or has a key twice in one object. A class, because one
- * is made for every request, and a class makes its methods once.
- */
-export class BodyShape {
-  /** The keys seen of each object that is open; null for an open array. */
-  readonly #open: (Set<string> | null)[] = [];
-  #values = 1;
-  #keyComes = false;
-
-  /** A bracket, comma or colon. */
-  note(byte: number): void {
-    const open = this.#open;
-    if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) open.pop();
-    else if (byte !== COLON) this.#values++;
+  for (let at = scan.next(bytes, 0); ; at = scan.next(bytes, from)) {
+    const byte = bytes[at];
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open.push(byte === OPEN_OBJECT ? new Set() : null);
-    if (open.length > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
-    if (this.#values > MAX_VALUES) {
-      fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) open.pop();
+    else if (byte === COLON) {
+      const key: string = JSON.parse(text.toString("utf8", from, at));
+      const keys = open.at(-1);
+      if (keys?.has(key)) {
+        const param = key.slice(0, 64);
+        fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
+      }
+      keys?.add(key);
     }
-    this.#keyComes = byte === OPEN_OBJECT || (byte === COMMA && Boolean(open.at(-1)));
-  }
-
-  /** Returns the key before the next colon, `literal` as it is written. */
-  noteKey(literal: string): string {
-    const keys = this.#open.at(-1);
-    const key: string = literal.includes("\\") ? JSON.parse(literal) : literal.slice(1, -1);
-    if (keys?.has(key)) {
-      const param = key.slice(0, 64);
-      fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
-    }
-    if (keys?.size === MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
-    keys?.add(key);
-    return key;
-  }
-
-  /** How many objects and arrays are open. */
-  depth(): number {
-    return this.#open.length;
-  }
-
-  /** Whether a string that follows is a key. */
-  keyComes(): boolean {
-    return this.#keyComes;
+    from = at + 1;
   }
 }

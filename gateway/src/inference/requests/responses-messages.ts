@@ -1,7 +1,5 @@
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 import type { ResponsesItem, ResponsesPart } from "@inference/protocol/wire/responses";
-import { MAX_SEALED_CHARACTERS } from "../reasoning-seal.ts";
-import type { MadeTexts } from "./made-texts.ts";
 import { loweredName } from "./responses-tools.ts";
 
 type UserContent = Extract<ChatMessage, { role: "user" }>["content"];
@@ -26,11 +24,7 @@ export type OpenReasoning = (sealed: string) => string | null;
  * another are one message of the assistant. The answers of tools follow their calls at once, because providers refuse
  * anything in between: what the assistant said there goes into its message, and other messages follow the answers.
  */
-export function* readItems(
-  items: readonly ResponsesItem[],
-  texts: MadeTexts,
-  openReasoning: OpenReasoning,
-): Generator<void, ReadItems> {
+export function readItems(items: readonly ResponsesItem[], openReasoning: OpenReasoning): ReadItems {
   const built: Built[] = [];
   const ignored = new Set<string>();
   let assistant: Assistant | null = null;
@@ -55,7 +49,7 @@ export function* readItems(
 
   function addAnswer(id: string, content: string | readonly ResponsesPart[]): void {
     const isAnswered = !unanswered.delete(id);
-    const { text, images } = toolContent(content, texts);
+    const { text, images } = toolContent(content);
     built.push({ role: "tool", tool_call_id: id, content: text });
     if (images.length > 0) later.push({ role: "user", content: images });
     if (unanswered.size > 0 && !isAnswered) return;
@@ -87,40 +81,35 @@ export function* readItems(
   for (const [index, item] of items.entries()) {
     switch (item.type) {
       case "message":
-        if (item.role === "assistant") assistantMessage().texts.push(joined(item.content, texts));
+        if (item.role === "assistant") assistantMessage().texts.push(joined(item.content));
         else if (item.role === "user") addMessage({ role: "user", content: userContent(item.content) });
         else addMessage({ role: "system", content: textContent(item.content) });
         break;
       case "reasoning": {
-        const sealed = texts.read(item.encrypted_content ?? "", MAX_SEALED_CHARACTERS);
-        const reasoning = sealed === null ? null : openReasoning(sealed);
+        const reasoning = openReasoning(item.encrypted_content ?? "");
         // It belongs to what follows.
         if (unanswered.size === 0) assistant = null;
-        if (reasoning !== null) assistantMessage().reasoning.push(texts.keep(reasoning));
+        if (reasoning !== null) assistantMessage().reasoning.push(reasoning);
         break;
       }
       case "function_call":
         addCall(item.call_id, loweredName(item.name, item.namespace), item.arguments);
         break;
-      case "custom_tool_call": {
-        const given = yield* texts.quote(JSON.stringify({ input: item.input }));
-        addCall(item.call_id, loweredName(item.name, item.namespace), given);
+      case "custom_tool_call":
+        addCall(item.call_id, loweredName(item.name, item.namespace), JSON.stringify({ input: item.input }));
         break;
-      }
       case "local_shell_call":
-        addCall(item.call_id, "local_shell", yield* texts.quote(JSON.stringify(item.action)));
+        addCall(item.call_id, "local_shell", JSON.stringify(item.action));
         break;
       case "tool_search_call": {
         const id = item.call_id ?? `search_${index}`;
-        addCall(id, "tool_search", yield* searchArguments(item.arguments, texts));
+        addCall(id, "tool_search", searchArguments(item.arguments));
         searches.push(id);
         break;
       }
-      case "tool_search_output": {
-        const found = yield* texts.quote(JSON.stringify({ tools: item.tools ?? [] }));
-        addAnswer(item.call_id ?? nextSearch(), found);
+      case "tool_search_output":
+        addAnswer(item.call_id ?? nextSearch(), JSON.stringify({ tools: item.tools ?? [] }));
         break;
-      }
       case "function_call_output":
       case "custom_tool_call_output":
       case "local_shell_call_output":
@@ -131,21 +120,20 @@ export function* readItems(
       default:
         ignored.add(`input.${item.type}`);
     }
-    yield* texts.rest();
   }
   endTurn();
-  const messages = built.flatMap((message) => ("texts" in message ? written(message, texts) : [message]));
+  const messages = built.flatMap((message) => ("texts" in message ? written(message) : [message]));
   return { messages, ignored: [...ignored] };
 }
 
 /** No message if there is nothing in it but reasoning. */
-function written({ texts: said, reasoning, calls }: Assistant, texts: MadeTexts): ChatMessage[] {
-  if (said.length === 0 && calls.length === 0) return [];
+function written({ texts, reasoning, calls }: Assistant): ChatMessage[] {
+  if (texts.length === 0 && calls.length === 0) return [];
   return [
     {
       role: "assistant",
-      content: said.length === 0 ? null : texts.join(said),
-      ...(reasoning.length === 0 ? {} : { reasoning_content: texts.join(reasoning) }),
+      content: texts.length === 0 ? null : texts.join(""),
+      ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
       ...(calls.length === 0
         ? {}
         : {
@@ -159,8 +147,8 @@ function written({ texts: said, reasoning, calls }: Assistant, texts: MadeTexts)
   ];
 }
 
-function* searchArguments(given: unknown, texts: MadeTexts): Generator<void, string> {
-  return typeof given === "string" ? given : yield* texts.quote(JSON.stringify(given ?? {}));
+function searchArguments(given: unknown): string {
+  return typeof given === "string" ? given : JSON.stringify(given ?? {});
 }
 
 function partText(part: ResponsesPart): string[] {
@@ -168,8 +156,8 @@ function partText(part: ResponsesPart): string[] {
   return "refusal" in part ? [part.refusal] : [];
 }
 
-function joined(content: string | readonly ResponsesPart[], texts: MadeTexts): string {
-  return typeof content === "string" ? content : texts.join(["", ...content.flatMap(partText)]);
+function joined(content: string | readonly ResponsesPart[]): string {
+  return typeof content === "string" ? content : content.flatMap(partText).join("");
 }
 
 function textContent(content: string | readonly ResponsesPart[]): TextContent {
@@ -197,10 +185,7 @@ function isMedia({ type }: ResponsesPart): boolean {
 }
 
 /** A tool answers with text. Its images follow in a message of the user. */
-function toolContent(
-  content: string | readonly ResponsesPart[],
-  texts: MadeTexts,
-): { text: string; images: UserPart[] } {
+function toolContent(content: string | readonly ResponsesPart[]): { text: string; images: UserPart[] } {
   if (typeof content === "string") return { text: content, images: [] };
-  return { text: joined(content, texts), images: content.filter(isMedia).flatMap(userPart) };
+  return { text: joined(content), images: content.filter(isMedia).flatMap(userPart) };
 }

@@ -1,7 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { MAX_RESPONSES_TOOLS, type ResponsesRequest, type ResponsesTool } from "@inference/protocol/wire/responses";
-import type { MadeTexts } from "./made-texts.ts";
 
 type ChatTool = NonNullable<ChatRequest["tools"]>[number];
 type FunctionTool = { name: string; description?: unknown; parameters?: unknown; strict?: unknown };
@@ -34,7 +33,7 @@ export function loweredName(name: string, namespace: string | null | undefined):
 /** The functions of a chat request, made of the tools of the Responses API; and what was dropped. */
 export type ReadTools = { tools: ChatTool[]; lowered: LoweredTools; ignored: string[] };
 
-export function* readTools(given: readonly ResponsesTool[], texts: MadeTexts): Generator<void, ReadTools> {
+export function readTools(given: readonly ResponsesTool[]): ReadTools {
   const tools = new Map<string, ChatTool>();
   const lowered = new Map<string, LoweredTool>();
   const ignored = new Set<string>();
@@ -52,24 +51,23 @@ export function* readTools(given: readonly ResponsesTool[], texts: MadeTexts): G
     fail("invalid_request", `There are more than ${MAX_RESPONSES_TOOLS} tools. Send fewer.`, { param: "tools" });
   }
 
-  function* readTool(tool: ResponsesTool, namespace: string | null): Generator<void, void> {
+  function readTool(tool: ResponsesTool, namespace: string | null): void {
     if ("tools" in tool) {
-      for (const inner of tool.tools) yield* readTool(inner, tool.name === BARE_NAMESPACE ? null : tool.name);
+      for (const inner of tool.tools) readTool(inner, tool.name === BARE_NAMESPACE ? null : tool.name);
     } else if (tool.type === "function" && "name" in tool) {
       const name = loweredName(tool.name, namespace);
       add(name, functionTool({ ...tool, name }), { kind: "function", name: tool.name, namespace });
     } else if (tool.type === "custom" && "name" in tool) {
       const name = loweredName(tool.name, namespace);
-      add(name, customTool(tool, name, texts), { kind: "custom", name: tool.name, namespace });
+      add(name, customTool(tool, name), { kind: "custom", name: tool.name, namespace });
     } else if (tool.type === "tool_search") {
       const { description, parameters } = tool as { description?: unknown; parameters?: unknown };
       const search = { name: TOOL_SEARCH, description, parameters: parameters ?? SEARCH_PARAMETERS };
       add(TOOL_SEARCH, functionTool(search), { kind: "tool_search", name: TOOL_SEARCH, namespace: null });
     } else ignored.add(`tools.${tool.type.slice(0, 64)}`);
-    yield* texts.rest();
   }
 
-  for (const tool of given) yield* readTool(tool, null);
+  for (const tool of given) readTool(tool, null);
   return { tools: [...tools.values()], lowered, ignored: [...ignored] };
 }
 
@@ -113,11 +111,10 @@ function functionTool({ name, description, parameters, strict }: FunctionTool): 
 function customTool(
   tool: { description?: string | null | undefined; format?: Record<string, unknown> | null | undefined },
   name: string,
-  texts: MadeTexts,
 ): ChatTool {
   const { definition, syntax } = tool.format ?? {};
   const named = typeof syntax === "string" ? [" (", syntax, ")"] : [];
   const grammar = typeof definition === "string" ? ["\n\nThe input's grammar", ...named, ":\n", definition] : [];
-  const description = texts.join([tool.description ?? "", CUSTOM_NOTE, ...grammar]);
+  const description = [tool.description ?? "", CUSTOM_NOTE, ...grammar].join("");
   return { type: "function", function: { name, description, parameters: CUSTOM_PARAMETERS } };
 }

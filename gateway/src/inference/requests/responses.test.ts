@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, refused } from "../../../test/models.ts";
-import { complete } from "../../limits/sliced-work.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
 import * as chat from "./chat.ts";
-import { readLargeJson } from "./read-large-json.ts";
 import * as route from "./responses.ts";
 
-const parseResponsesOrder = atOnce(route.parseResponsesOrder);
-const parseChatOrder = atOnce(chat.parseChatOrder);
+const parseResponsesOrder = orderWith(route.parseResponsesOrder);
+const parseChatOrder = orderWith(chat.parseChatOrder);
 
 const order = (fields: object, more: object = {}) =>
   parseResponsesOrder({ model: "text-1", input: "Hi", ...fields }, { ...context, ...more });
@@ -51,8 +49,8 @@ test("a client that set no limit gets the default, or what it can pay; it is tol
   const { limitChoice, quote, headers } = parseResponsesOrder({ model: "text-1", input: "Hi" }, small);
   assert.deepEqual([quote.bound?.completionTokens, headers?.["x-max-output-tokens"]], [6000, "6000"]);
   assert.equal(limitChoice?.leastTokens, 4096);
-  const rewritten = complete(limitChoice?.rewrite(5000) ?? assert.fail());
-  assert.equal(JSON.parse(rewritten.upstreamBody as string).max_completion_tokens, 5000);
+  const rewritten = limitChoice?.rewrite(5000) ?? assert.fail();
+  assert.equal(JSON.parse(Buffer.from(rewritten.upstreamBody).toString()).max_completion_tokens, 5000);
   assert.equal(rewritten.headers?.["x-max-output-tokens"], "5000");
   assert.equal(order({ max_output_tokens: 50 }).limitChoice, undefined);
 });
@@ -259,7 +257,7 @@ test("a chat body with input and no messages is read as one of the Responses API
   );
 });
 
-test("a large body becomes what the same body becomes that is parsed whole", () => {
+test("sealed reasoning is opened, and the input of a tool is its arguments as JSON", () => {
   const patch = '*** Begin Patch\n"quoted" \\ and é👋\n'.repeat(60);
   const sealed = context.reasoningSeal.seal({ account: context.account, model: "text-1" }, "thought ".repeat(100));
   const body = {
@@ -289,12 +287,7 @@ test("a large body becomes what the same body becomes that is parsed whole", () 
       },
     ],
   };
-  const text = JSON.stringify(body);
-  const large = complete(readLargeJson([Buffer.from(text)]));
-  const inPieces = complete(route.parseResponsesOrder(large.value, { ...context, texts: large.texts }));
-  const written = JSON.parse(Buffer.concat(inPieces.upstreamBody as Uint8Array[]).toString());
-  assert.deepEqual(written, JSON.parse(parseResponsesOrder(body, context).upstreamBody));
-  const [, , assistant] = written.messages;
+  const [, , assistant] = JSON.parse(parseResponsesOrder(body, context).upstreamBody).messages;
   assert.deepEqual(JSON.parse(assistant.tool_calls[0].function.arguments), { input: patch });
   assert.equal(assistant.reasoning_content, "thought ".repeat(100));
 });

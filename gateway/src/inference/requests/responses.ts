@@ -1,19 +1,16 @@
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type ResponsesItem, type ResponsesRequest, responsesRequest } from "@inference/protocol/wire/responses";
 import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
-import { createResponsesWriter, type ResponsesEcho } from "../stream/responses-writer.ts";
-import { type ChatTerms, type TokenOrder, writeChatOrder } from "./chat-order.ts";
+import type { ResponsesEcho } from "../stream/responses-writer.ts";
+import { type ChatOrder, type ChatTerms, limitHeader, withOutputLimit, writeChatOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
-import { type MadeTexts, makeTexts } from "./made-texts.ts";
 import { modelMaxTokens } from "./max-tokens.ts";
-import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { responsesRefusals, responsesRules, unknownField } from "./responses-fields.ts";
 import { readItems } from "./responses-messages.ts";
 import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
 import { sortFields } from "./sort-fields.ts";
 import { fieldValidator } from "./validate.ts";
-import { bytesOf } from "./write-json.ts";
 
 const validate = fieldValidator(responsesRequest, responsesRefusals);
 
@@ -21,27 +18,26 @@ const validate = fieldValidator(responsesRequest, responsesRefusals);
 const LEAST_TOKENS = 4096;
 
 /** POST /responses: a chat order whose answer is written as the Responses API's. */
-export function* parseResponsesOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
-  const read = yield* readResponses(body, context);
-  return yield* writeLimited(read, context, (maxTokens) => ({
-    makeWriter: (writer) => createResponsesWriter(read.lowered, { ...read.echo, max_output_tokens: maxTokens }, writer),
-  }));
+export function parseResponsesOrder(body: unknown, context: OrderContext): ChatOrder {
+  const read = readResponses(body, context);
+  const order = writeOrder(read, context);
+  const echo = { ...read.echo, max_output_tokens: order.terms.maxTokens };
+  return { ...order, answerApi: { name: "responses", tools: read.lowered, echo } };
 }
 
 /** A body of the Responses API that was sent to chat: its answer is chat's. The limit may have one of chat's names. */
-export function* parseResponsesAsChat(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+export function parseResponsesAsChat(body: unknown, context: OrderContext): ChatOrder {
   const { stream_options: options, max_tokens, max_completion_tokens, ...fields } = isJsonObject(body) ? body : {};
   const max_output_tokens = fields.max_output_tokens ?? max_completion_tokens ?? max_tokens;
-  const read = yield* readResponses({ ...fields, max_output_tokens }, context);
+  const read = readResponses({ ...fields, max_output_tokens }, context);
   const asksForUsage = read.chat.stream === true && asObject(options)?.include_usage === true;
   if (asksForUsage) read.chat.stream_options = { include_usage: true };
-  return yield* writeLimited(read, context, () => undefined);
+  return writeOrder(read, context);
 }
 
 type ReadResponses = {
   chat: ChatRequest;
   model: ChatTerms["model"];
-  texts: MadeTexts;
   lowered: LoweredTools;
   ignored: string[];
   /** What the client sent; undefined if the gateway chooses. */
@@ -49,17 +45,15 @@ type ReadResponses = {
   echo: Omit<ResponsesEcho, "max_output_tokens">;
 };
 
-function* readResponses(body: unknown, context: OrderContext): Generator<void, ReadResponses> {
+function readResponses(body: unknown, context: OrderContext): ReadResponses {
   const { known, ignored } = sortFields(withTypes(body), responsesRequest.shape, responsesRules, unknownField);
   const model = findModel(known.model, "text", context);
   const request = validate(known);
-  yield;
-  const texts = makeTexts(context.texts);
   const items: readonly ResponsesItem[] =
     typeof request.input === "string" ? [{ type: "message", role: "user", content: request.input }] : request.input;
   const owner = { account: context.account, model: model.id };
-  const read = yield* readItems(items, texts, (sealed) => context.reasoningSeal.open(owner, sealed));
-  const tools = yield* readTools([...(request.tools ?? []), ...items.flatMap(toolsOf)], texts);
+  const read = readItems(items, (sealed) => context.reasoningSeal.open(owner, sealed));
+  const tools = readTools([...(request.tools ?? []), ...items.flatMap(toolsOf)]);
   const all = [...ignored, ...read.ignored, ...tools.ignored];
   const choice = readToolChoice(request.tool_choice, tools.tools, all);
   const instructions: ChatRequest["messages"] =
@@ -82,37 +76,26 @@ function* readResponses(body: unknown, context: OrderContext): Generator<void, R
     parallel_tool_calls: request.parallel_tool_calls ?? true,
   };
   const maxTokens = request.max_output_tokens;
-  return { chat, model, texts, lowered: tools.lowered, ignored: all, maxTokens, echo };
+  return { chat, model, lowered: tools.lowered, ignored: all, maxTokens, echo };
 }
 
 /** The order with the client's output limit, at most the model's; or with one that may be chosen anew. */
-function* writeLimited(
-  read: ReadResponses,
-  context: OrderContext,
-  formatOf: (maxTokens: number) => WrittenOrder["format"],
-): Generator<void, TokenOrder> {
-  const most = modelMaxTokens(read.model) ?? Math.max(read.maxTokens ?? 0, context.defaultOutputTokens);
-  const given = read.maxTokens;
+function writeOrder(read: ReadResponses, context: OrderContext): ChatOrder {
+  const { chat, model, ignored, maxTokens: given } = read;
+  const most = modelMaxTokens(model) ?? Math.max(given ?? 0, context.defaultOutputTokens);
   const wanted = Math.min(most, given ?? context.defaultOutputTokens);
-
-  function* write(maxTokens: number): Generator<void, TokenOrder> {
-    const terms = { ...read, names: clientNames, limit: { maxTokens, modelMaxTokens: most } };
-    const order = yield* writeChatOrder(read.chat, terms, { ...context, texts: read.texts.all });
-    const format = formatOf(maxTokens);
-    return {
-      ...order,
-      ...(format === undefined ? {} : { format }),
-      waitsForBudget: true,
-      headers: { "x-max-output-tokens": String(maxTokens) },
-      ...(given === undefined ? { limitChoice: { leastTokens: Math.min(LEAST_TOKENS, wanted), rewrite: write } } : {}),
-    };
-  }
-
-  const order = yield* write(wanted);
-  if (given !== undefined || read.model.contextTokens === null) return order;
+  const terms: ChatTerms = { model, ignored, names: clientNames, limit: { maxTokens: wanted, modelMaxTokens: most } };
+  const leastTokens = Math.min(LEAST_TOKENS, wanted);
+  const order: ChatOrder = {
+    ...writeChatOrder(chat, terms, context),
+    waitsForBudget: true,
+    headers: limitHeader(wanted),
+    ...(given === undefined ? { leastTokens } : {}),
+  };
+  if (given !== undefined || model.contextTokens === null) return order;
   // Some providers refuse a limit that does not fit beside the prompt.
-  const left = read.model.contextTokens - Math.ceil(bytesOf(order.upstreamBody) / BYTES_A_TOKEN);
-  return left >= wanted ? order : yield* write(Math.max(left, Math.min(LEAST_TOKENS, wanted)));
+  const left = model.contextTokens - Math.ceil(order.upstreamBody.length / BYTES_A_TOKEN);
+  return left >= wanted ? order : withOutputLimit(order, Math.max(left, leastTokens));
 }
 
 /** Of usual prompts, a little low. It only chooses a limit, and bounds no price. */

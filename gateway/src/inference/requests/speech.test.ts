@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce, context, refused } from "../../../test/models.ts";
+import { context, orderWith, refused } from "../../../test/models.ts";
 import * as route from "./speech.ts";
 
-const parseSpeechOrder = atOnce(route.parseSpeechOrder);
+const parseSpeechOrder = orderWith(route.parseSpeechOrder);
 
 const order = (fields: object) => parseSpeechOrder({ model: "voice", input: "Hi 👋", ...fields }, context);
 

@@ -1,15 +1,12 @@
-import { fail } from "@inference/protocol/errors";
 import type { ModelFeatures } from "@inference/protocol/model";
-import { MAX_SPEECH_CHARACTERS, MAX_SPEECH_PROMPT_CHARACTERS, speechRequest } from "@inference/protocol/wire/speech";
-import { quoteSpeech } from "../../pricing/quote-speech.ts";
+import { speechRequest } from "@inference/protocol/wire/speech";
 import { checkListed } from "./check-listed.ts";
 import { findModel } from "./find-model.ts";
-import { charactersOfText, unitsOfText } from "./long-text.ts";
-import type { WrittenOrder } from "./order.ts";
+import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
 import { type FieldRefusal, validate } from "./validate.ts";
-import { writeBody } from "./write-json.ts";
+import { writeBody } from "./write-body.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["user", dropped()],
@@ -27,29 +24,27 @@ const refusals: readonly FieldRefusal[] = [
 ];
 
 /** POST /audio/speech. The answer is bytes, billed by the characters of the input. */
-export function* parseSpeechOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
+export function parseSpeechOrder(body: unknown, context: OrderContext): ParsedOrder {
   const { known, ignored } = sortFields(body, speechRequest.shape, rules);
   const model = findModel(known.model, "speech", context);
   const request = validate(speechRequest, known, refusals);
-  checkLength("input", request.input, MAX_SPEECH_CHARACTERS, context);
-  checkLength("prompt", request.prompt, MAX_SPEECH_PROMPT_CHARACTERS, context);
   const { formats } = model.features;
   const voice = voiceOf(request.voice, model.features, model.id);
   if (formats !== undefined) checkListed("response_format", request.response_format, formats, model.id);
-  const { upstreamBody } = yield* writeBody({ ...request, voice, model: model.id }, context.texts);
   return {
     upstreamPath: "/audio/speech",
-    upstreamBody,
+    upstreamBody: writeBody({ ...request, voice, model: model.id }),
     model,
     stream: false,
     includeUsage: false,
     ignored,
     ...(voice === request.voice || voice === undefined ? {} : { headers: { "x-voice": voice } }),
-    quote: quoteSpeech({
+    terms: {
+      kind: "speech",
       snapshotId: context.snapshot.id,
       price: model.price,
-      characters: unitsOfText(request.input, context.texts),
-    }),
+      characters: request.input.length,
+    },
   };
 }
 
@@ -70,9 +65,3 @@ const openAiVoices: ReadonlySet<string> = new Set([
   ...["alloy", "ash", "ballad", "cedar", "coral", "echo", "fable"],
   ...["marin", "nova", "onyx", "sage", "shimmer", "verse"],
 ]);
-
-/** The schema has checked short texts. Long ones are checked here, because their stand-ins are shorter. */
-function checkLength(param: string, text: string | undefined, most: number, { texts }: OrderContext): void {
-  if (text === undefined || charactersOfText(text, texts) <= most) return;
-  fail("invalid_request", `\`${param}\` is not valid: expected string to have <=${most} characters.`, { param });
-}

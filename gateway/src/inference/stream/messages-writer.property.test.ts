@@ -13,7 +13,7 @@ import {
   writerContext,
   written,
 } from "../../../test/formats/chat-answers.ts";
-import { atOnce, context } from "../../../test/models.ts";
+import { context, orderWith } from "../../../test/models.ts";
 import { writeWhole } from "../answer-format.ts";
 import { parseMessagesOrder } from "../requests/messages.ts";
 import { createMessagesWriter } from "./messages-writer.ts";
@@ -143,7 +143,7 @@ test("wherever a stream is cut into chunks, the same events go out; one that fai
 });
 
 test("an answer that comes back as history is the same conversation", () => {
-  const parse = atOnce(parseMessagesOrder);
+  const parse = orderWith(parseMessagesOrder);
   const seal = (text: string) => context.reasoningSeal.seal({ account: context.account, model: "text-1" }, text);
   fc.assert(
     fc.property(anyMessage(["read", "write"]), (message) => {

@@ -13,7 +13,7 @@ import {
   writerContext,
   written,
 } from "../../../test/formats/chat-answers.ts";
-import { atOnce, context } from "../../../test/models.ts";
+import { context, orderWith } from "../../../test/models.ts";
 import { writeWhole } from "../answer-format.ts";
 import { parseResponsesOrder } from "../requests/responses.ts";
 import type { LoweredTools } from "../requests/responses-tools.ts";
@@ -161,7 +161,7 @@ test("a stream that fails ends in response.failed, with the items that were comp
 });
 
 test("an answer that comes back as history is the same conversation", () => {
-  const parse = atOnce(parseResponsesOrder);
+  const parse = orderWith(parseResponsesOrder);
   const seal = (text: string) => context.reasoningSeal.seal({ account: context.account, model: "text-1" }, text);
   fc.assert(
     fc.property(anyMessage(names.slice(0, 3)), (message) => {

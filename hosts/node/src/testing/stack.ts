@@ -24,6 +24,7 @@ import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { NanoUsd } from "@inference/protocol/money";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
+import { openBodyThread } from "../body-thread.ts";
 import { readDashboard } from "../dashboard.ts";
 import { openDatabase } from "../database.ts";
 import { gzip } from "../gzip.ts";
@@ -94,6 +95,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   let speed = 1;
   const provider = options.provider ?? simulator.url;
   const upstream = openUpstream(provider);
+  const secret = randomBytes(32);
+  const bodies = openBodyThread(secret);
   const environment: Environment = {
     clock: { now },
     random: { bytes: (length) => randomBytes(length) },
@@ -103,6 +106,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...(dashboard === undefined ? {} : { dashboard }),
     gzip,
     upstream,
+    readLargeBody: bodies.read,
     log,
     background: background.add,
     timers: { after: (ms, callback) => timers.after(ms / speed, callback) },
@@ -110,7 +114,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const gateway = makeGateway(
     {
       baseUrl: "http://gateway.test",
-      secret: randomBytes(32),
+      secret,
       chainIds: [31337],
       settlement: { chainId: 31337, address: "0x00000000000000000000000000000000000005e7" },
       drainMs,
@@ -187,6 +191,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     async stop() {
       await server.close();
       await background.settled(5_000);
+      await bodies.stop();
       await upstream.close();
       await simulator.close();
       await ledger.close();

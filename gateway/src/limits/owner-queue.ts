@@ -1,0 +1,36 @@
+import { makeQueue, type Queue } from "@inference/protocol/queue";
+
+/** What waits of several owners. They take turns, and what waits of one owner leaves in the order in which it came. */
+export type OwnerQueue<T> = {
+  push(owner: string, item: T): void;
+  /** Removes the next item. */
+  shift(): T | undefined;
+  readonly length: number;
+};
+
+export function makeOwnerQueue<T>(): OwnerQueue<T> {
+  /** The first owner has the next turn, and goes to the end after it. */
+  const waiting = new Map<string, Queue<T>>();
+  let length = 0;
+  return {
+    push(owner, item) {
+      const items = waiting.get(owner) ?? makeQueue<T>();
+      items.push(item);
+      waiting.set(owner, items);
+      length += 1;
+    },
+    shift() {
+      const next = waiting.entries().next().value;
+      if (next === undefined) return undefined;
+      const [owner, items] = next;
+      waiting.delete(owner);
+      const item = items.shift();
+      if (items.length > 0) waiting.set(owner, items);
+      length -= 1;
+      return item;
+    },
+    get length() {
+      return length;
+    },
+  };
+}

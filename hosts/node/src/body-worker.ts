@@ -1,0 +1,31 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { pricesUnknown } from "@inference/gateway/catalogue/price-list";
+import { type ReadBody, readBody, type SentBodyJob } from "@inference/gateway/inference/body-job";
+import { makeReasoningSeal } from "@inference/gateway/inference/reasoning-seal";
+import { asObject } from "@inference/gateway/json-object";
+import { endpoints } from "@inference/gateway/routes/all";
+import { randomBytes } from "./random.ts";
+
+/** Reads bodies in a thread of its own. An error that is no refusal ends the thread. */
+export type BodyThreadData = { secret: Uint8Array };
+/** @param snapshot Absent if it is that of the last message. */
+export type BodyMessage = Omit<SentBodyJob, "snapshot"> & Partial<Pick<SentBodyJob, "snapshot">>;
+
+const { secret } = workerData as BodyThreadData;
+const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes });
+const parsers = new Map(endpoints.flatMap(({ parser }) => (parser === undefined ? [] : [[parser.name, parser]])));
+let prices: SentBodyJob["snapshot"] = null;
+
+parentPort?.on("message", ({ parser: name, context, snapshot, ...job }: BodyMessage) => {
+  if (snapshot !== undefined) prices = snapshot;
+  const parser = parsers.get(name);
+  if (parser === undefined) throw new Error(`no endpoint has the parser ${name}`);
+  const read = readBody(parser, job, () => ({ ...context, reasoningSeal, snapshot: prices ?? pricesUnknown() }));
+  parentPort?.postMessage(read, buffersOf(read));
+});
+
+/** The bytes to send to the provider are not copied. */
+function buffersOf(read: ReadBody<unknown>): ArrayBuffer[] {
+  const body = asObject("parsed" in read ? read.parsed : null)?.upstreamBody;
+  return body instanceof Uint8Array ? [body.buffer as ArrayBuffer] : [];
+}
