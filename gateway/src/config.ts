@@ -122,7 +122,7 @@ export const limits = {
   /** A larger body is read in another thread. A host without one refuses it. */
   wholeBodyBytes: 1024 * 1024,
   /** Time between two turns of free work, such as a page of receipts: it takes a part of the thread. */
-  freeWorkEveryMs: 5,
+  freeWorkEveryMs: 20,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,
   /**
