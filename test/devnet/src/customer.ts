@@ -14,8 +14,8 @@ import { DevnetError, oneLine } from "./devnet-error.ts";
 
 /** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
 export async function activate(
-  { rpcUrl, chainId }: Chain,
-  options: { deployment: ChainDeployment; wallet: LocalAccount; amount: bigint },
+  { rpcUrl, chainId }: Pick<Chain, "rpcUrl" | "chainId">,
+  options: { deployment: Pick<ChainDeployment, "contracts">; wallet: LocalAccount; amount: bigint },
 ): Promise<void> {
   const { deployment, wallet, amount } = options;
   const chain = { ...foundry, id: chainId };

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { ask } from "../ask.ts";
-import { awaitCredit, requestApiKey } from "../customer.ts";
+import { activate, awaitCredit, requestApiKey } from "../customer.ts";
 import { ACTIVATED_AMOUNT } from "../devnet.ts";
 import type { ReadyFile } from "../ready.ts";
-import { walletOn } from "./wallet.ts";
 
 /** A devnet as a test sees it. */
 export type TestedDevnet = {
@@ -39,9 +38,10 @@ export async function shareDevnet(): Promise<TestedDevnet> {
   });
   for (const { address } of wallets) await ask(folder, { command: "faucet", args: [address], say: () => {} });
   const { gatewayUrl } = ready;
-  await walletOn({ ...ready, wallets }, "primary", 0).mintAndActivate(ACTIVATED_AMOUNT);
   const wallet = privateKeyToAccount(wallets[0]?.privateKey ?? "0x");
-  const chainId = ready.chains[0]?.chainId ?? 0;
+  const { rpcUrl, chainId } = ready.chains[0] ?? { rpcUrl: "", chainId: 0 };
+  const deployment = { contracts: ready.contracts.primary ?? {} };
+  await activate({ rpcUrl, chainId }, { deployment, wallet, amount: ACTIVATED_AMOUNT });
   const apiKey = await requestApiKey({ gatewayUrl, chainId, wallet, name: "devnet", now: Date.now() });
   await awaitCredit(gatewayUrl, apiKey);
   const own = mkdtempSync(join(folder, "share-"));

@@ -38,12 +38,6 @@ export function walletOn(ready: ReadyFile, name: string, index: number) {
       await sent(await writer.writeContract({ ...approval, args: [minter.address, amount * scale] }));
       await sent(await writer.writeContract({ ...minter, functionName: "mint", args: [amount] }));
     },
-    async mintAndActivate(amount: bigint) {
-      const approval = { address: at("stablecoin"), abi: stablecoinAbi, functionName: "approve" } as const;
-      await sent(await writer.writeContract({ ...approval, args: [minter.address, amount] }));
-      const args = [amount, account.address] as const;
-      await sent(await writer.writeContract({ ...minter, functionName: "mintAndActivate", args }));
-    },
     async bridge(dstEid: number, amount: bigint) {
       const args = [dstEid, amount, account.address, account.address] as const;
       await sent(await writer.writeContract({ ...bridge, functionName: "bridge", args, value: await fee(dstEid) }));
