@@ -79,35 +79,26 @@ export function makeTurns(timers: Timers, { everyMs = 0 }: { everyMs?: number } 
     else schedule(nowMs);
   }
 
+  function call<T>(owner: string, work: () => T, { endsTurn }: Pick<Job, "endsTurn">): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const job: Job = {
+        settle: null,
+        endsTurn,
+        run() {
+          try {
+            const result = work();
+            job.settle = () => resolve(result);
+          } catch (error) {
+            job.settle = () => reject(error);
+          }
+        },
+      };
+      enqueue(owner, job);
+    });
+  }
+
   return {
-    run<T>(owner: string, work: () => T): Promise<T> {
-      return new Promise((resolve, reject) => {
-        const job: Job = {
-          settle: null,
-          endsTurn: false,
-          run() {
-            try {
-              const result = work();
-              job.settle = () => resolve(result);
-            } catch (error) {
-              job.settle = () => reject(error);
-            }
-          },
-        };
-        enqueue(owner, job);
-      });
-    },
-    wait(owner) {
-      return new Promise((resolve) => {
-        const job: Job = {
-          settle: null,
-          endsTurn: true,
-          run() {
-            job.settle = resolve;
-          },
-        };
-        enqueue(owner, job);
-      });
-    },
+    run: (owner, work) => call(owner, work, { endsTurn: false }),
+    wait: (owner) => call(owner, () => {}, { endsTurn: true }),
   };
 }
