@@ -15,8 +15,8 @@ export type StepResult = {
   readonly passed: boolean;
   readonly output: string;
   readonly seconds: number;
-  /** Of its process and all that this process waited for. Zero where the system does not tell. */
-  readonly processorSeconds: number;
+  /** Of its process and all that this process waited for; absent where the system does not tell. */
+  readonly processorSeconds?: number | undefined;
 };
 
 export type StepOptions = {
@@ -110,7 +110,7 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 async function runStep({ name, command, args }: Step, options: StepOptions): Promise<StepResult> {
   const from = performance.now();
   let output = "";
-  let processorSeconds = 0;
+  let processorSeconds: number | undefined;
   const code = await new Promise<number>((resolve) => {
     const child = spawn(command, args, {
       cwd: options.cwd,
@@ -149,9 +149,9 @@ async function runStep({ name, command, args }: Step, options: StepOptions): Pro
   return { name, passed: code === 0, output, seconds: (performance.now() - from) / 1000, processorSeconds };
 }
 
-/** Processor time of all children that have ended and of what they waited for, as Linux tells it. */
-export function processorSeconds(): number {
-  if (process.platform !== "linux") return 0;
+/** Processor time of all children that have ended and of what they waited for, as only Linux tells it. */
+export function allProcessorSeconds(): number | undefined {
+  if (process.platform !== "linux") return undefined;
   // In hundredths of a second, in fields 16 and 17, of which the second has spaces.
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[13]) + Number(fields[14])) / 100;
@@ -160,17 +160,23 @@ export function processorSeconds(): number {
 let known = 0;
 
 /** What the child that has just ended added to it. */
-function sinceLastExit(): number {
-  const [before, now] = [known, processorSeconds()];
-  known = now;
-  return now - before;
+function sinceLastExit(): number | undefined {
+  const [before, now] = [known, allProcessorSeconds()];
+  known = now ?? before;
+  return now === undefined ? undefined : now - before;
+}
+
+/** Time that passed and, where it is known, processor time. */
+export function timeText(seconds: number, processorSeconds: number | undefined): string {
+  const processor = processorSeconds === undefined ? "" : ` (${Math.round(processorSeconds)} s of processor time)`;
+  return `${Math.round(seconds)} s${processor}`;
 }
 
 function skipped(name: string, cause: string): StepResult {
-  return { name, passed: false, output: `Not run, because this failed: ${cause}\n`, seconds: 0, processorSeconds: 0 };
+  return { name, passed: false, output: `Not run, because this failed: ${cause}\n`, seconds: 0 };
 }
 
 function report({ name, passed, output, seconds, processorSeconds }: StepResult): void {
-  const time = `${Math.round(seconds)} s, ${Math.round(processorSeconds)} s of processor time`;
+  const time = timeText(seconds, processorSeconds);
   process.stdout.write(`${output}--- ${name}: ${passed ? "passed" : "FAILED"} in ${time}\n`);
 }

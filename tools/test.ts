@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { processorSeconds, runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
+import { allProcessorSeconds, runSteps, type Step, type StepResult, stopSteps, timeText } from "./run-steps.ts";
 import { DEEP, findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
 
 /**
@@ -98,14 +98,16 @@ function keepDevnet(): () => Promise<void> {
     const script = join(root, "test", "devnet", "src", "testing", "run-devnet.ts");
     child = spawn(process.execPath, [script], { env: environment, stdio: ["pipe", "inherit", "inherit"] });
   });
+  // A devnet that outlives the runner removes its folder itself.
+  process.once("exit", () => {
+    if (child === undefined || child.exitCode !== null) rmSync(devnetFolder, { recursive: true, force: true });
+  });
   return async () => {
     watcher.close();
-    if (child !== undefined && child.exitCode === null) {
-      const exited = once(child, "exit");
-      child.stdin?.end();
-      await exited;
-    }
-    rmSync(devnetFolder, { recursive: true, force: true });
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = once(child, "exit");
+    child.stdin?.end();
+    await exited;
   };
 }
 
@@ -199,8 +201,7 @@ function reportAll(all: readonly StepResult[]): void {
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${Math.round(seconds)} s`).join(", ")}`);
   const count = (what: string): number => all.reduce((total, { output }) => total + countIn(output, what), 0);
   const tests = `${count("tests")} tests (${count("skipped")} skipped)`;
-  const seconds = Math.round((performance.now() - startedAt) / 1000);
-  const time = `${seconds} s (${Math.round(processorSeconds())} s of processor time)`;
+  const time = timeText((performance.now() - startedAt) / 1000, allProcessorSeconds());
   if (failed.length === 0) console.log(`All of ${tests} passed in ${time}.`);
   else console.log(`${count("fail")} of ${tests} and ${failed.length} steps FAILED in ${time}.`);
   process.exitCode = failed.length === 0 ? 0 : 1;
