@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CountedFile, countFiles, sumOf } from "./count.ts";
+
+/**
+ * The most lines of code that a package may have, as `npm run count` counts them: of its product, and of its tests with
+ * their harness. Solidity counts too. Whoever raises a budget gives the reason in the commit. A package that has become
+ * smaller by more than SLACK takes its budget along.
+ */
+const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
+  chain: { product: 1700, tests: 2500 },
+  cli: { product: 3100, tests: 1400 },
+  computer: { product: 350, tests: 200 },
+  contracts: { product: 4750, tests: 9800 },
+  dashboard: { product: 4300, tests: 1250 },
+  gateway: { product: 15_450, tests: 17_750 },
+  "hosts/cloudflare": { product: 2250, tests: 4750 },
+  "hosts/node": { product: 2200, tests: 9300 },
+  keeper: { product: 900, tests: 850 },
+  ledger: { product: 3150, tests: 5100 },
+  protocol: { product: 2500, tests: 1400 },
+  sdk: { product: 2950, tests: 2550 },
+  settler: { product: 700, tests: 2300 },
+  "test/bench": { product: 0, tests: 4550 },
+  "test/conformance": { product: 0, tests: 4200 },
+  "test/devnet": { product: 0, tests: 5550 },
+  "test/provider-simulator": { product: 0, tests: 6000 },
+  tools: { product: 0, tests: 1100 },
+};
+const SLACK = 200;
+
+test("no package has more lines of code than its budget, and no budget is out of date", () => {
+  const packages = Map.groupBy(countFiles(), packageOf);
+  const wrong = Object.keys({ ...Object.fromEntries(packages), ...budgets }).flatMap((name) =>
+    (["product", "tests"] as const).flatMap((part) => {
+      const files = (packages.get(name) ?? []).filter(
+        ({ kind }) => kind.startsWith("product") === (part === "product"),
+      );
+      const { code } = sumOf(files);
+      const budget = budgets[name]?.[part] ?? 0;
+      if (code > budget) return [`${name}, ${part}: ${code} lines of code are above the budget of ${budget}`];
+      return code < budget - SLACK ? [`${name}, ${part}: lower the budget of ${budget} to about ${code}`] : [];
+    }),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+function packageOf({ path }: CountedFile): string {
+  return /^(hosts|test)\//.test(path) ? path.split("/").slice(0, 2).join("/") : (path.split("/")[0] ?? "");
+}
