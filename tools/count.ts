@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { root } from "./test-plan.ts";
 
-/** `npm run count`: prints the lines, and the lines of code, of the programs that git tracks, by kind and folder. */
+/** `npm run count` prints the lines, and the lines of code, of the programs that git tracks, by kind and folder. */
 export type Kind = "product TypeScript" | "product Solidity" | "TypeScript of tests" | "Solidity of tests";
 export type Size = { readonly lines: number; readonly code: number };
 export type CountedFile = Size & { readonly path: string; readonly kind: Kind };

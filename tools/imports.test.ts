@@ -4,9 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/**
- * What each folder may import of ours: the order of trust. Tests and their helpers may also use what they test with.
- */
+/** The own packages that each folder may import: the order of trust. Tests and their helpers may import more. */
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   protocol: [],
@@ -24,7 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
-  // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
+  // The benchmarks over HTTP import nothing; those of the ledger and the settlement import the code that they measure.
   "test/bench": ["protocol", "ledger", "gateway", "chain", "settler", "hosts/node", "hosts/cloudflare"],
   tools: ["hosts/node", "hosts/cloudflare"],
 };

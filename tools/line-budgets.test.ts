@@ -4,7 +4,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
 
 /**
  * The most lines of code that a package may have, as `npm run count` counts them: of its product, and of its tests with
- * their harness. Solidity counts too. Whoever raises a budget gives the reason in the commit. A package that has become
+ * their harness. Solidity counts too. The commit that raises a budget gives the reason. A package that has become
  * smaller by more than SLACK takes its budget along.
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {

@@ -22,7 +22,7 @@ const allowed: ReadonlyMap<string, string> = new Map([
   ["hosts/cloudflare/src/row-memory.ts", columns],
 ]);
 
-/** Values of unknown type must be checked before they are used, wherever they come from. */
+/** A value of unknown type is checked before it is used, so its lookup is safe. */
 const CHECKED_LATER = /^(unknown|\{\}( \| null)?)$/;
 const STRING = /^(string|any|PropertyKey)$/;
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-/** A command, and what runs once it has passed. */
+/** A command, and the steps that run after it has passed. */
 export type Step = {
   readonly name: string;
   readonly command: string;
@@ -15,7 +15,7 @@ export type StepResult = {
   readonly passed: boolean;
   readonly output: string;
   readonly seconds: number;
-  /** Of its process and all that this process waited for; absent where the system does not tell. */
+  /** Processor time of the process and its children; absent on systems other than Linux. */
   readonly processorSeconds?: number | undefined;
 };
 
@@ -37,8 +37,8 @@ const IDLE = 0.15;
 const running = new Set<ChildProcess>();
 
 /**
- * Runs steps in their order, several at a time. Tests wait more than they compute, and not all alike: one more step
- * starts whenever the cores are idle. The output of each is printed in one piece when it ends.
+ * Runs steps in their order, several at a time. Tests wait more than they compute, so one more step starts whenever the
+ * cores are idle. A step's output is printed when it ends.
  */
 export async function runSteps(steps: readonly Step[], options: StepOptions): Promise<StepResult[]> {
   const waiting = [...steps];
@@ -116,7 +116,7 @@ async function runStep({ name, command, args }: Step, options: StepOptions): Pro
       cwd: options.cwd,
       env: options.environment,
       stdio: ["ignore", "pipe", "pipe"],
-      // The leader of a group, by which all that it starts can be ended.
+      // The leader of a process group, so that its children can be ended too.
       detached: true,
     });
     running.add(child);
@@ -149,17 +149,17 @@ async function runStep({ name, command, args }: Step, options: StepOptions): Pro
   return { name, passed: code === 0, output, seconds: (performance.now() - from) / 1000, processorSeconds };
 }
 
-/** Processor time of all children that have ended and of what they waited for, as only Linux tells it. */
+/** Processor time of all ended children and their children; absent on systems other than Linux. */
 export function allProcessorSeconds(): number | undefined {
   if (process.platform !== "linux") return undefined;
-  // In hundredths of a second, in fields 16 and 17, of which the second has spaces.
+  // Fields 16 and 17, in hundredths of a second. Field 2 may contain spaces.
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
 let known = 0;
 
-/** What the child that has just ended added to it. */
+/** Processor time of the child that has just ended. */
 function sinceLastExit(): number | undefined {
   const [before, now] = [known, allProcessorSeconds()];
   known = now ?? before;

@@ -18,8 +18,8 @@ export type TestPlan = {
 };
 
 /**
- * What starts first, the longest first: what starts last costs its whole length. A file that is named here has a
- * process of its own; `full-disk` and `canary` change what all of a process shares.
+ * The processes to start first, the longest first. A file that is named here has a process of its own. `full-disk` and
+ * `canary` change globals, so they need one.
  */
 const FIRST: readonly string[] = [
   "test/devnet",
@@ -64,7 +64,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["test/conformance", 6],
 ]);
 
-/** What the files of a package share in a process: one chain or gateway. */
+/** Modules with a chain or a gateway that the files of a process share. */
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["chain", "chain/src/testing/shared-chain.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
@@ -91,7 +91,7 @@ export function findTestFiles(ending: string, folder = root, packageFolder = "."
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Divides test files among processes, and orders these. In the deep run each takes long enough to have its own. */
+/** Divides test files among processes and orders the processes. In the deep run each file has its own. */
 export function planTests(files: readonly TestFile[], { deep }: { deep: boolean }): TestPlan {
   const readers = files.map(({ path }) => path).filter((path) => AFTER_FORGE.includes(path));
   const others = files.filter(({ path }) => !AFTER_FORGE.includes(path));
@@ -103,7 +103,7 @@ export function planTests(files: readonly TestFile[], { deep }: { deep: boolean 
   };
 }
 
-/** Of files of one package. */
+/** The processes of one package's files. */
 function processesOf(files: readonly TestFile[]): TestProcess[] {
   const folder = files[0]?.package ?? "";
   const shared = SHARED.get(folder);

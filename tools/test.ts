@@ -27,7 +27,7 @@ const deep = flags.deep === true;
 const [part = 1, parts = 1] = (flags.part ?? "1/1").split("/").map(Number);
 /** Beside other work, and while a core is idle. */
 const STEPS_PER_CORE = { least: 2, most: 6 };
-/** Of a failed step that is no test file, repeated at the end. */
+/** The last lines of a failed step without a list of failed tests, repeated at the end. */
 const LAST_LINES = 100;
 const seed = process.env.FUZZ_SEED ?? (deep ? String(randomInt(1, 2 ** 31)) : "1");
 const cache = join(root, "node_modules", ".cache");
@@ -48,7 +48,7 @@ const nodeFlags = [
 ];
 
 const RUN_FILES = join("tools", "run-files.ts");
-/** Of a process; a file has half of it. */
+/** The longest time of a process. A file has half of it. */
 const timeoutMs = deep ? 4 * 3_600_000 : 1_800_000;
 
 const startedAt = performance.now();
@@ -161,7 +161,7 @@ function isSelected({ path }: TestFile, part: string): boolean {
   return folder === undefined ? path.includes(part) : folder === "" || path.startsWith(`${folder}/`);
 }
 
-/** What `.` or `./folder` names, relative to the root. */
+/** The folder that `.` or `./folder` names, relative to the root. */
 function folderOf(part: string): string | undefined {
   return part === "." || part.startsWith("./") ? relative(root, resolve(part)) : undefined;
 }
@@ -207,7 +207,7 @@ function reportAll(all: readonly StepResult[]): void {
   process.exitCode = failed.length === 0 ? 0 : 1;
 }
 
-/** What node's reporter says at the end of an output. */
+/** A figure of the summary that Node's reporter prints. */
 function countIn(output: string, what: string): number {
   return Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
 }
