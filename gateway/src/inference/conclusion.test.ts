@@ -89,7 +89,7 @@ const rows: Row[] = [
   ["a stream that its client left", text, answer("stream", tokens(10), left), "delivered", 300, 0],
   ["a stream that was read on", text, answer("stream", tokens(10), readTo(15)), "delivered", 300, 50],
   ["a late stream that its client left", text, answer("stream", nothingDelivered, left), "delivered", 200, 0],
-  ["a late stream that was read on", text, answer("stream", nothingDelivered, readTo(4)), "delivered", 200, 60],
+  ["a late stream that was read on", text, answer("stream", nothingDelivered, readTo(4)), "delivered", 200, 40],
   ["a whole answer that its client left", text, answer("whole", nothingDelivered, left), "hold", 700, 0],
   ["a large answer that its client left", text, answer("whole", tokens(10), left), "hold", 700, 0],
   ["a stream, then its client left", text, answer("stream", tokens(10), gone), "delivered", 300, 0],

@@ -1,6 +1,6 @@
 import type { EmbeddingPrice } from "@inference/protocol/model";
 import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
-import { deliveredTokens } from "./delivered.ts";
+import { isNothingDelivered } from "./quote.ts";
 import type { TokenQuote } from "./quote-text.ts";
 
 export type EmbeddingTerms = {
@@ -19,7 +19,7 @@ export function quoteEmbedding(request: EmbeddingTerms): TokenQuote {
     maxNanoUsd,
     flatNanoUsd: null,
     chargeForUsage: (usage) => chargeForUsage(price, usage),
-    chargeForDelivered: (delivered) => (deliveredTokens(delivered) === 0 ? 0 : maxNanoUsd),
+    chargeForDelivered: (delivered) => (isNothingDelivered(delivered) ? 0 : maxNanoUsd),
     chargeForPrompt: () => maxNanoUsd,
     affordableTokens: () => null,
   };

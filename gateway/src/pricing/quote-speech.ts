@@ -1,7 +1,6 @@
 import type { SpeechPrice } from "@inference/protocol/model";
 import { chargeToNanoUsdUp, speechAtto } from "./charge.ts";
-import { deliveredTokens } from "./delivered.ts";
-import type { Quote } from "./quote.ts";
+import { isNothingDelivered, type Quote } from "./quote.ts";
 import { quoteFlat } from "./quote-flat.ts";
 
 export type SpeechTerms = {
@@ -18,6 +17,6 @@ export type SpeechTerms = {
 export function quoteSpeech(request: SpeechTerms): Quote {
   const atto = speechAtto(request.price, request.characters);
   return quoteFlat(request.snapshotId, atto, (delivered) =>
-    deliveredTokens(delivered) === 0 ? 0 : chargeToNanoUsdUp(atto),
+    isNothingDelivered(delivered) ? 0 : chargeToNanoUsdUp(atto),
   );
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyTextPrice, anyUsageWithin } from "../../test/metering/prices.ts";
+import { deliveredTokens } from "./quote.ts";
 import { quoteText } from "./quote-text.ts";
 
 const anyRequest = fc.record({
@@ -62,10 +63,10 @@ test("affordableTokens is the largest max_tokens whose maximum fits into the amo
   );
 });
 
-test("what was delivered costs at least what a usage of as many tokens would, and at most the maximum", () => {
+test("what was delivered costs at least a usage of the estimated tokens, and at most the maximum", () => {
   const cases = anyRequest.chain((request) =>
     fc.record({ bytes: fc.nat(40_000), events: fc.nat(5000) }).chain((delivered) => {
-      const most = Math.min(Math.max(delivered.bytes, delivered.events), request.choices * request.maxTokens);
+      const most = Math.min(deliveredTokens(delivered), request.choices * request.maxTokens);
       return anyUsageWithin(request.promptTokens, most).map((usage) => ({ request, delivered, usage }));
     }),
   );

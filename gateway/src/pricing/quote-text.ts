@@ -2,8 +2,7 @@ import type { TextPrice } from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { reachableTiers, type TokenBound, tiersAffordableTokens, tiersMaxAtto } from "./bound.ts";
 import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
-import { deliveredTokens } from "./delivered.ts";
-import type { Delivered, Quote } from "./quote.ts";
+import { type Delivered, deliveredTokens, type Quote } from "./quote.ts";
 
 export type TextTerms = {
   snapshotId: string;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { type AnswerText, tokensText } from "@inference/provider-simulator/tokens";
 import { cents, goldenPrice, usageOf } from "../../test/metering/prices.ts";
-import { nothingDelivered } from "./quote.ts";
+import { deliveredTokens, nothingDelivered } from "./quote.ts";
 import { quoteEmbedding } from "./quote-embedding.ts";
 import { quoteImage } from "./quote-image.ts";
 import { quoteSpeech } from "./quote-speech.ts";
@@ -89,3 +91,27 @@ test("speech costs its UTF-16 units, all of them as soon as anything was deliver
   assert.equal(quote.chargeForDelivered({ bytes: 10, events: 1 }), 15);
   assert.equal(quote.chargeForDelivered(nothingDelivered), 0);
 });
+
+test("the estimate is a token for each three bytes or for each event, and off by what docs/metering.md says", () => {
+  assert.equal(deliveredTokens(nothingDelivered), 0);
+  assert.equal(deliveredTokens({ bytes: 7, events: 1 }), 3);
+  assert.equal(deliveredTokens({ bytes: 7, events: 5 }), 5);
+  const page = readFileSync(new URL("../../../docs/metering.md", import.meta.url), "utf8");
+  for (const text of ["noise", "english"] as const) {
+    for (const tokens of [20, 70, 300]) {
+      for (const events of [1, tokens]) {
+        const row = `| ${text} | ${tokens} | ${events} | ${estimateRatios(text, tokens, events).join(" | ")} |`;
+        assert.ok(page.includes(row), `The page has not ${row}`);
+      }
+    }
+  }
+});
+
+/** The least, the median and the largest ratio of the estimate to the tokens, over 64 answers. */
+function estimateRatios(text: AnswerText, tokens: number, events: number): string[] {
+  const ratios = Array.from({ length: 64 }, (_, start) => {
+    const bytes = Buffer.byteLength(tokensText({ text, start, choice: 0 }, 0, tokens));
+    return deliveredTokens({ bytes, events }) / tokens;
+  }).sort((a, b) => a - b);
+  return [0, 32, 63].map((at) => ratios[at]?.toFixed(2) ?? "");
+}

@@ -21,8 +21,6 @@ export type Delivered = {
   bytes: number;
   /** Its content events. An image that came whole is one. */
   events: number;
-  /** The estimated tokens of its content, in half tokens. Without an estimate each byte counts as a token. */
-  halfTokens?: number;
   /** The provider says that it blocked at least one of the images that were asked for, and does not bill it. */
   isBlocked?: boolean;
   /** The usage that the provider reported before the end. */
@@ -33,6 +31,14 @@ export const nothingDelivered: Delivered = { bytes: 0, events: 0 };
 
 export function isNothingDelivered({ bytes, events }: Delivered): boolean {
   return bytes === 0 && events === 0;
+}
+
+/**
+ * Estimates the tokens of delivered content. Some providers send each token in an event of its own, so there are at
+ * least as many tokens as events. How far the estimate is off: `docs/metering.md`.
+ */
+export function deliveredTokens({ bytes, events }: Delivered): number {
+  return Math.max(events, Math.ceil(bytes / 3));
 }
 
 /** The maximum cost and the charges of one request, at the prices of one snapshot. */

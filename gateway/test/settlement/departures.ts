@@ -114,7 +114,7 @@ export function testDepartures(startHost: StartHost): void {
       const paid = await payAndLeave(host, leave, body);
       const { receipt, detail } = paid;
       assert.equal(detail.basis, "delivered");
-      // One token or two were delivered, and an estimate has four more; the whole answer has 30.
+      // One token or two were delivered; the whole answer has 30.
       const tokens = (receipt.chargeNanoUsd - promptBound(paid)) / SMALL.completionNanoUsd;
       assert.ok(tokens >= 1 && tokens <= 15, `${tokens} tokens`);
       const lastedMs = receipt.resolvedAt - receipt.admittedAt;

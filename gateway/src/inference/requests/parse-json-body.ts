@@ -54,23 +54,29 @@ function countKeys(bytes: Uint8Array): number {
   let keys = 0;
   let values = 1;
   let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = nextStructure(bytes, 0); at < bytes.length; at = nextStructure(bytes, at + 1)) {
     const byte = bytes[at] as number;
-    if (isStructure[byte] === 0) continue;
     if (byte === QUOTE) at = stringEnd(bytes, at + 1);
     else if (byte === COMMA) values++;
     else if (byte === COLON) keys++;
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
-    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+    else {
       values++;
       depth++;
-      if (depth > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
     }
+    if (depth > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
     if (values > MAX_VALUES) {
       fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
     }
   }
   return keys;
+}
+
+/** White space and numbers are passed in a loop without branches, which costs a quarter of a branch for each byte. */
+function nextStructure(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && isStructure[bytes[at] as number] === 0) at++;
+  return at;
 }
 
 /**

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deliveredInChoice } from "./choice-content.ts";
+import { contentBytes, readContent } from "./choice-content.ts";
 
 const TEXT = "grün";
 const BYTES = 5;
+const bytesIn = (message: unknown): number => contentBytes(readContent(message));
 
 for (const message of [
   { content: TEXT },
@@ -27,25 +28,25 @@ for (const message of [
   { images: [{ type: "image_url", image_url: { url: TEXT } }] },
 ]) {
   test(`content is counted in ${JSON.stringify(message)}`, () => {
-    assert.equal(deliveredInChoice(message), BYTES);
+    assert.equal(bytesIn(message), BYTES);
   });
 }
 
 test("one reasoning under several names counts once", () => {
   const message = { reasoning: TEXT, reasoning_content: TEXT, reasoning_details: [{ text: TEXT }] };
-  assert.equal(deliveredInChoice(message), BYTES);
+  assert.equal(bytesIn(message), BYTES);
 });
 
 test("arguments that are an object count as their JSON, unless they are nested too deeply to be written", () => {
   const call = (given: unknown) => ({ tool_calls: [{ function: { name: "", arguments: given } }] });
-  assert.equal(deliveredInChoice(call({ a: 1 })), '{"a":1}'.length);
+  assert.equal(bytesIn(call({ a: 1 })), '{"a":1}'.length);
   const depth = 200_000;
   const deep = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
-  assert.equal(deliveredInChoice(call(deep)), 0);
+  assert.equal(bytesIn(call(deep)), 0);
 });
 
 test("what is no content counts for nothing", () => {
   for (const message of [null, undefined, "text", [TEXT], {}, { content: null }, { role: TEXT }, { content: 5 }]) {
-    assert.equal(deliveredInChoice(message), 0);
+    assert.equal(bytesIn(message), 0);
   }
 });

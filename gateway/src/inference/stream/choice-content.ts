@@ -7,11 +7,9 @@ import { asObject, type JsonObject } from "../../json-object.ts";
 export type ContentPiece = TextPiece | CallPiece | UnwrittenPiece;
 export type TextKind = "text" | "refusal" | "reasoning";
 
-type TextPiece = { [Kind in TextKind]: Estimated & { kind: Kind; text: string } }[TextKind];
-/** Whether the tokens are estimated from the text. Elsewhere a byte is a token. */
-type Estimated = { isEstimated: boolean };
+type TextPiece = { [Kind in TextKind]: { kind: Kind; text: string } }[TextKind];
 
-export type CallPiece = Estimated & {
+export type CallPiece = {
   kind: "call";
   /** The call's place in the answer; undefined if the provider does not say. The one call of the older API has none. */
   index: number | "legacy" | undefined;
@@ -67,18 +65,15 @@ export function readContent(message: unknown, isMessage = false): ContentPiece[]
   if (Array.isArray(fields.tool_calls)) {
     for (const [place, call] of fields.tool_calls.entries()) readCall(call, isMessage ? place : undefined, pieces);
   }
-  readCalled(fields.function_call, { index: "legacy", id: "", isEstimated: false }, pieces);
+  readCalled(fields.function_call, { index: "legacy", id: "" }, pieces);
   addUnwritten("media", sum(fields.images, partBytes) + partBytes(fields.images) + audioBytes(fields.audio), pieces);
   addUnwritten("other", otherBytes(fields), pieces);
   return pieces;
 }
 
-/**
- * The UTF-8 bytes of content in a choice's `message` or `delta`. A token has at least a byte, so there are never more
- * tokens than bytes.
- */
-export function deliveredInChoice(message: unknown): number {
-  return readContent(message).reduce((bytes, piece) => bytes + bytesOf(piece), 0);
+/** The UTF-8 bytes of content. */
+export function contentBytes(content: readonly ContentPiece[]): number {
+  return content.reduce((bytes, piece) => bytes + bytesOf(piece), 0);
 }
 
 /** A choice without the usages in it, its message and its delta; the same object if there are none. */
@@ -129,14 +124,14 @@ const NOT_CONTENT: ReadonlySet<string> = new Set([
   "error",
 ]);
 
-export function bytesOf(piece: ContentPiece): number {
+function bytesOf(piece: ContentPiece): number {
   if (piece.kind === "media" || piece.kind === "other") return piece.bytes;
   const bytes = Buffer.byteLength(piece.text);
   return piece.kind === "call" ? bytes + Buffer.byteLength(piece.name) : bytes;
 }
 
-function addText(kind: TextKind, text: unknown, isEstimated: boolean, pieces: ContentPiece[]): void {
-  if (typeof text === "string" && text !== "") pieces.push({ kind, text, isEstimated });
+function addText(kind: TextKind, text: unknown, pieces: ContentPiece[]): void {
+  if (typeof text === "string" && text !== "") pieces.push({ kind, text });
 }
 
 function addUnwritten(kind: "media" | "other", bytes: number, pieces: ContentPiece[]): void {
@@ -145,19 +140,19 @@ function addUnwritten(kind: "media" | "other", bytes: number, pieces: ContentPie
 
 /** A text, one part, or a list of parts. */
 function readText(content: unknown, kind: TextKind, pieces: ContentPiece[]): void {
-  if (typeof content === "string") addText(kind, content, true, pieces);
+  if (typeof content === "string") addText(kind, content, pieces);
   else if (Array.isArray(content)) for (const part of content) readPart(part, kind, pieces);
   else readPart(content, kind, pieces);
 }
 
 function readPart(part: unknown, kind: TextKind, pieces: ContentPiece[]): void {
-  if (typeof part === "string") addText(kind, part, false, pieces);
+  if (typeof part === "string") addText(kind, part, pieces);
   const fields = asObject(part);
   if (fields === undefined) return;
-  addText(kind, fields.text, false, pieces);
-  addText("reasoning", fields.summary, false, pieces);
-  addText("reasoning", fields.thinking, false, pieces);
-  addText("refusal", fields.refusal, false, pieces);
+  addText(kind, fields.text, pieces);
+  addText("reasoning", fields.summary, pieces);
+  addText("reasoning", fields.thinking, pieces);
+  addText("refusal", fields.refusal, pieces);
   addUnwritten("media", mediaBytes(fields), pieces);
 }
 
@@ -171,8 +166,8 @@ function readReasoning(fields: JsonObject, pieces: ContentPiece[]): void {
   readText(details, "reasoning", inDetails);
   const texts = inDetails.filter(({ kind }) => kind !== "media");
   if (pieces.length === said) pieces.push(...texts);
-  const counted = pieces.slice(said).reduce((bytes, piece) => bytes + bytesOf(piece), 0);
-  const inAll = inDetails.reduce((bytes, piece) => bytes + bytesOf(piece), 0);
+  const counted = contentBytes(pieces.slice(said));
+  const inAll = contentBytes(inDetails);
   addUnwritten("other", inAll - counted, pieces);
 }
 
@@ -183,17 +178,13 @@ function isContent(value: unknown): boolean {
 function readCall(call: unknown, place: number | undefined, pieces: ContentPiece[]): void {
   const { index, id, function: called, custom } = asObject(call) ?? {};
   const at = place ?? (typeof index === "number" ? index : undefined);
-  readCalled(called, { index: at, id: textOf(id), isEstimated: true }, pieces);
+  readCalled(called, { index: at, id: textOf(id) }, pieces);
   // No client of another API has asked for a custom tool of chat.
   const { name, arguments: given, input } = asObject(custom) ?? {};
   addUnwritten("media", textBytes(name) + textBytes(given) + textBytes(input), pieces);
 }
 
-function readCalled(
-  called: unknown,
-  call: Pick<CallPiece, "index" | "id" | "isEstimated">,
-  pieces: ContentPiece[],
-): void {
+function readCalled(called: unknown, call: Pick<CallPiece, "index" | "id">, pieces: ContentPiece[]): void {
   const fields = asObject(called) ?? {};
   const { name, arguments: given, input } = fields;
   const text = argumentsOf(given);

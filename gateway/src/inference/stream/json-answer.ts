@@ -2,7 +2,7 @@ import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
-import { estimateElements, measureElements } from "./json-elements.ts";
+import { measureElements } from "./json-elements.ts";
 import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
 import { bytesTap } from "./tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
@@ -23,14 +23,12 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
   const list: readonly unknown[] = Array.isArray(content) ? content : [];
   const measured = measureElements(kind, list);
   const reported = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, () => measured.bytes > 0);
-  const { usage } = reported;
   const isFailure = kind === "choices" && measured.bytes === 0 && list.some(isFailedChoice);
   const { id, model } = answer;
   return {
     fault: () => ((answer.error ?? null) !== null || isFailure ? "error" : null),
     reported: () => reported,
-    // A known usage is charged, so no estimate is needed.
-    delivered: () => (typeof usage === "object" ? measured : { ...measured, halfTokens: estimateElements(kind, list) }),
+    delivered: () => measured,
     elements: () => list.length,
     upstreamId: () => (typeof id === "string" ? id : null),
     model: () => (typeof model === "string" ? model : null),

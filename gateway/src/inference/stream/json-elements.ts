@@ -1,8 +1,7 @@
-import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
+import { asObject, parseJson } from "../../json-object.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { isSpace } from "../json-scan.ts";
-import { deliveredInChoice, isFailedChoice } from "./choice-content.ts";
-import { halfTokensInChoice } from "./choice-estimate.ts";
+import { contentBytes, isFailedChoice, readContent } from "./choice-content.ts";
 import { createHeldValue } from "./held-value.ts";
 
 /** The kind of elements in an answer's content list. */
@@ -85,26 +84,18 @@ export function measureElements(kind: ElementKind, list: readonly unknown[]): De
   return delivered;
 }
 
-/** The estimate of the tokens in a list that was parsed, in half tokens. It takes longer than the measure. */
-export function estimateElements(kind: ElementKind, list: readonly unknown[]): number {
-  if (kind !== "choices") return 0;
-  return list.reduce<number>((total, choice) => total + mostContent(choice, halfTokensInChoice), 0);
-}
-
 function measureElement(kind: ElementKind, element: unknown): Delivered {
   if (kind === "images") return { bytes: 0, events: isImage(element) ? 1 : 0 };
   if (kind === "embeddings") return { bytes: 0, events: isEmbedding(element) ? 1 : 0 };
-  const bytes = mostContent(element, deliveredInChoice);
+  const bytes = choiceBytes(element);
   return { bytes, events: bytes > 0 ? 1 : 0 };
 }
 
-/** The largest measure of what may be a choice's content. */
-function mostContent(choice: unknown, measure: (content: unknown) => number): number {
-  const { message, delta, text } = asObject(choice) ?? noContent;
-  return Math.max(measure(message), measure(delta), text === undefined ? 0 : measure({ content: text }));
+/** The bytes of the largest of the members that may have a choice's content. */
+function choiceBytes(choice: unknown): number {
+  const { message, delta, text } = asObject(choice) ?? {};
+  return Math.max(...[message, delta, { content: text }].map((content) => contentBytes(readContent(content))));
 }
-
-const noContent: JsonObject = {};
 
 function isEmbedding(element: unknown): boolean {
   const { embedding } = (element ?? {}) as Record<string, unknown>;

@@ -1,8 +1,7 @@
 import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered, TokenUsage } from "../../pricing/quote.ts";
 import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../../pricing/usage.ts";
-import type { Choice } from "./choice-content.ts";
-import { measureContent } from "./choice-estimate.ts";
+import { type Choice, contentBytes } from "./choice-content.ts";
 import type { SseContentEvent } from "./sse-event.ts";
 
 export type SseFault =
@@ -54,7 +53,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   /** The choices that have begun and those that have a finish reason, a bit for each. */
   let begun = 0;
   let finished = 0;
-  const delivered = { bytes: 0, events: 0, halfTokens: 0 };
+  const delivered = { bytes: 0, events: 0 };
   let usage: UsageReading = "missing";
   let malformedUsage = false;
   let head: Record<string, unknown> | undefined;
@@ -68,10 +67,9 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
 
   const isClosed = (): boolean => done || fault !== null;
 
-  function noteDelivered(bytes: number, halfTokens: number): void {
+  function noteDelivered(bytes: number): void {
     if (bytes === 0) return;
     delivered.bytes += bytes;
-    delivered.halfTokens += halfTokens;
     delivered.events++;
     // A usage counts only what came before it.
     if (usage === "missing") return;
@@ -105,14 +103,9 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     isClosed,
     noteContentEvent({ chunk, choices }) {
       let bytes = 0;
-      let halfTokens = 0;
-      for (const { content } of choices) {
-        const measured = measureContent(content);
-        bytes += measured.bytes;
-        halfTokens += measured.halfTokens;
-      }
+      for (const { content } of choices) bytes += contentBytes(content);
       if (!isClosed()) {
-        noteDelivered(bytes, halfTokens);
+        noteDelivered(bytes);
         for (const choice of choices) noteFinish(choice);
       } else if (bytes > 0) isBeyond = true;
       noteUsage(chunk);

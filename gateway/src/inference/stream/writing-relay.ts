@@ -1,6 +1,11 @@
 import type { ErrorBody } from "@inference/protocol/errors";
-import { deliveredTokens } from "../../pricing/delivered.ts";
-import { type Delivered, isNothingDelivered, type Quote, type TokenUsage } from "../../pricing/quote.ts";
+import {
+  type Delivered,
+  deliveredTokens,
+  isNothingDelivered,
+  type Quote,
+  type TokenUsage,
+} from "../../pricing/quote.ts";
 import type { ReportedUsage } from "../../pricing/usage.ts";
 import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
 import type { ContentPiece } from "./choice-content.ts";
