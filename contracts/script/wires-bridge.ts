@@ -3,7 +3,7 @@ import { type Address, pad, parseAbi, zeroAddress } from "viem";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { addressIn, type ChainPlan, pathwaysOf } from "./contract-plan.ts";
 import type { ChainConfig, DeploymentConfig, LayerZeroConfig } from "./deployment-config.ts";
-import { ascending, receiveOptions } from "./layerzero.ts";
+import { ascending, receiveOptions } from "./layerzero-options.ts";
 import type { Wire } from "./wire.ts";
 
 const endpointAbi = parseAbi([

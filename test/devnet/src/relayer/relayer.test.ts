@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
-import { receiveOptions } from "@inference/contracts/layerzero";
+import { receiveOptions } from "@inference/contracts/layerzero-options";
 import { receiptOf } from "@inference/contracts/receipt";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Hex, keccak256 } from "viem";
