@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createSafe, deploySafeContracts, type SafeContracts } from "@inference/contracts/deploy-safe";
+import { createSafe, deploySafeContracts, type SafeContracts } from "@inference/devnet/third-parties/safe";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData, type Hex, hashMessage, parseAbi, serializeErc6492Signature, zeroAddress } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";

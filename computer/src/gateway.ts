@@ -1,9 +1,10 @@
+import { oneLine } from "@inference/keeper/log";
 import { type Offer, offerTypedData } from "@inference/protocol/offer";
 import type { Settlement } from "@inference/protocol/use-leaf";
 import { offerAnswer } from "@inference/protocol/wire/offer";
 import type { Address, PrivateKeyAccount } from "viem";
 import type * as z from "zod";
-import { ComputerError, oneLine } from "./computer-error.ts";
+import { ComputerError } from "./computer-error.ts";
 
 /** What the gateway says of an agent's offer. */
 export type OfferState = z.output<typeof offerAnswer>["data"];

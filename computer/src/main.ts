@@ -1,11 +1,12 @@
-import { ComputerError, oneLine } from "./computer-error.ts";
+import { runProcess } from "@inference/keeper/process";
+import { ComputerError } from "./computer-error.ts";
 import { connectGateway } from "./gateway.ts";
 import { requireComputer } from "./registry.ts";
-import { type Seller, startSelling } from "./seller.ts";
+import { startSelling } from "./seller.ts";
 import { readComputerSettings } from "./settings.ts";
 
-/** `npm run computer`: sells until a signal ends it. If it cannot sell, it ends with one line and code 1. */
-try {
+/** `npm run computer`: sells until a signal ends it. */
+await runProcess("computer", async () => {
   const settings = await readComputerSettings(process.env);
   const { agentToken, account, shareBps, pollMs } = settings;
   const gateway = connectGateway(settings.gatewayUrl, { agentToken, account });
@@ -17,28 +18,9 @@ try {
   await requireComputer(claim);
   say(`Computer ${account.address} of agent ${agentToken}, at ${settings.gatewayUrl}.`);
   const explain = (): Promise<void> => requireComputer(claim);
-  const seller = startSelling({ gateway, settlement, agentToken, shareBps, pollMs, say, explain });
-  stopOnSignals(seller);
-  await seller.ended;
-} catch (error) {
-  fail(error);
-}
-
-function stopOnSignals(seller: Seller): void {
-  let told = false;
-  const stop = (): void => {
-    if (told) return;
-    told = true;
-    seller.stop().then(() => process.exit(0), fail);
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
-}
+  return startSelling({ gateway, settlement, agentToken, shareBps, pollMs, say, explain });
+});
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function fail(error: unknown): void {
-  process.stderr.write(`${oneLine(error)}\n`);
-  process.exit(1);
 }

@@ -1,6 +1,7 @@
+import { oneLine } from "@inference/keeper/log";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { type Address, createPublicClient, http, zeroAddress } from "viem";
-import { ComputerError, oneLine } from "./computer-error.ts";
+import { ComputerError } from "./computer-error.ts";
 
 export type Claim = { rpcUrl: string; chainId: number; registry: Address; agentToken: Address; computer: Address };
 

@@ -1,16 +1,17 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Service } from "@inference/keeper/process";
 import type { Offer } from "@inference/protocol/offer";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { ComputerError } from "./computer-error.ts";
 import { type GatewayClient, GatewayRefused, type OfferState } from "./gateway.ts";
-import { type Seller, startSelling } from "./seller.ts";
+import { startSelling } from "./seller.ts";
 
 /** The loop alone, against a gateway's rules in memory. `test/devnet/src/agent.test.ts` has it against a real one. */
 const settlement = { chainId: 31337, address: "0x00000000000000000000000000000000000000b2" } as const;
 const agentToken = "0x00000000000000000000000000000000000000a1";
 const DAY = 20_780;
-const running: Seller[] = [];
+const running: Service[] = [];
 after(() => Promise.all(running.map((seller) => seller.stop().catch(() => {}))));
 
 /** Takes what has the next nonce and is of its day. */

@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { oneLine } from "@inference/keeper/log";
+import { type Service, startLoop } from "@inference/keeper/process";
 import { formatUsd } from "@inference/protocol/money";
 import type { Settlement } from "@inference/protocol/use-leaf";
 import { DAY_MS } from "@inference/protocol/window";
-import { ComputerError, oneLine } from "./computer-error.ts";
+import { ComputerError } from "./computer-error.ts";
 import { type GatewayClient, GatewayRefused, type OfferState } from "./gateway.ts";
 
 export type SellerOptions = {
@@ -16,13 +17,6 @@ export type SellerOptions = {
   explain(): Promise<void>;
 };
 
-export type Seller = {
-  /** Rejects with {@link ComputerError} when it cannot sell any more. Resolves when it was stopped. */
-  readonly ended: Promise<void>;
-  /** Withdraws the offer and ends. Rejects with {@link ComputerError} if the offer stays. */
-  stop(): Promise<void>;
-};
-
 /** While the gateway does not answer, the pause grows up to this. */
 const MOST_PAUSE_MS = 60_000;
 /** How often an offer is signed again in one poll, if another one took its nonce. */
@@ -30,11 +24,12 @@ const TRIES = 3;
 
 /**
  * Keeps an offer of the gateway's day in force. It is of one day and is signed again after midnight, so that nothing is
- * sold for long if the computer is gone. The gateway's day counts, not this machine's.
+ * sold for long if the computer is gone. The gateway's day counts, not this machine's. `ended` rejects with
+ * {@link ComputerError} when the computer cannot sell any more. `stop` withdraws the offer, and rejects with
+ * {@link ComputerError} if the offer stays.
  */
-export function startSelling(options: SellerOptions): Seller {
+export function startSelling(options: SellerOptions): Required<Service> {
   const { gateway, settlement, agentToken, shareBps, pollMs, say, explain } = options;
-  const stopping = new AbortController();
   /** Of the offer that we put. */
   let mine: { day: number; nonce: number } | undefined;
   let shown = "";
@@ -87,18 +82,16 @@ export function startSelling(options: SellerOptions): Seller {
     shown = line;
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await poll();
-        pauseMs = pollMs;
-      } catch (error) {
-        if (error instanceof ComputerError) throw error;
-        if (pauseMs === pollMs) say(`${oneLine(error)} It is tried again.`);
-        pauseMs = Math.min(pauseMs * 2, Math.max(MOST_PAUSE_MS, pollMs));
-      }
-      await pause(pauseMs, stopping.signal);
+  async function round(): Promise<number> {
+    try {
+      await poll();
+      pauseMs = pollMs;
+    } catch (error) {
+      if (error instanceof ComputerError) throw error;
+      if (pauseMs === pollMs) say(`${oneLine(error)} It is tried again.`);
+      pauseMs = Math.min(pauseMs * 2, Math.max(MOST_PAUSE_MS, pollMs));
     }
+    return pauseMs;
   }
 
   async function withdraw(): Promise<void> {
@@ -117,17 +110,8 @@ export function startSelling(options: SellerOptions): Seller {
     }
   }
 
-  const ended = run();
-  // Whoever stops it waits for it too.
-  ended.catch(() => {});
-  return {
-    ended,
-    async stop() {
-      stopping.abort();
-      await ended.catch(() => {});
-      await withdraw();
-    },
-  };
+  const loop = startLoop(round);
+  return { ended: loop.ended, stop: () => loop.stop().then(withdraw, withdraw) };
 }
 
 /** A node that does not answer explains nothing. */
@@ -138,9 +122,4 @@ function onlyComputerErrors(error: unknown): void {
 /** Days since 1970. */
 function dayOf(date: string): number {
   return Date.parse(date) / DAY_MS;
-}
-
-/** Resolves early when the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
 }

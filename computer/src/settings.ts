@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
+import { oneLine } from "@inference/keeper/log";
 import { isPrivateKey, openKeystore } from "@inference/protocol/keystore";
 import { MAX_SHARE_BPS } from "@inference/protocol/offer";
 import { ownValue } from "@inference/protocol/own-value";
 import { type Address, getAddress, isAddress } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { ComputerError, oneLine } from "./computer-error.ts";
+import { ComputerError } from "./computer-error.ts";
 
 export type ComputerSettings = {
   /** Without a slash at the end. */

@@ -23,7 +23,7 @@ import { tokenBackingOutbox } from "../generated/token-backing-outbox.ts";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { tokenMinter } from "../generated/token-minter.ts";
 import type { AgentsConfig, ChainConfig, DeploymentConfig } from "./deployment-config.ts";
-import { ascending } from "./layerzero.ts";
+import { ascending } from "./layerzero-options.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
 
 /** The keyless CREATE2 deployer, which has the same address on every chain. */

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { prepareLocalChains } from "@inference/devnet/third-parties/local-chains";
 import { createPublicClient, createTestClient, http, toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
-import { prepareLocalChains } from "./local-chains.ts";
 
 const account = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });

@@ -1,6 +1,12 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
+  deployPrimary,
+  type PrimaryAddresses,
+  type PrimaryDeployment,
+} from "@inference/devnet/third-parties/deploy-primary";
+import { deployUsdc, fundUsdc, usdcAdminAbi } from "@inference/devnet/third-parties/usdc";
+import {
   type Account,
   type Address,
   createPublicClient,
@@ -19,8 +25,6 @@ import { inferenceToken } from "../generated/inference-token.ts";
 import { tokenMinter } from "../generated/token-minter.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { DEVELOPMENT_ADDRESSES, DevelopmentKeyError } from "./deploy.ts";
-import { deployPrimary, type PrimaryAddresses, type PrimaryDeployment } from "./deploy-primary.ts";
-import { deployUsdc, fundUsdc, usdcAdminAbi } from "./deploy-usdc.ts";
 import { receiptOf } from "./receipt.ts";
 
 const account = (addressIndex: number) =>

@@ -1,9 +1,12 @@
 /** The account that sends a deployment's transactions, with the clients to deploy and to read. */
-
 import {
+  type Abi,
   type Account,
   type Address,
   type Chain,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionParameters,
   createPublicClient,
   createWalletClient,
   defineChain,
@@ -14,6 +17,7 @@ import {
   type PublicClient,
   type TransactionReceipt,
   type WalletClient,
+  type WriteContractParameters,
 } from "viem";
 import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
 import { receiptOf } from "./receipt.ts";
@@ -53,6 +57,21 @@ export async function confirm(deployer: Deployer, step: string, hash: Hex): Prom
   const receipt = await receiptOf(deployer.reader, hash);
   if (receipt.status !== "success") throw new DeploymentError(`${step} reverted in transaction ${hash}.`);
   return receipt;
+}
+
+type Write = "nonpayable" | "payable";
+
+/** Sends a call and waits until it is in a block. Throws {@link DeploymentError} if it reverted. */
+export async function send<
+  const A extends Abi,
+  N extends ContractFunctionName<A, Write>,
+  const P extends ContractFunctionArgs<A, Write, N>,
+>(
+  deployer: Deployer,
+  call: ContractFunctionParameters<A, Write, N, P> & { gas?: bigint },
+): Promise<TransactionReceipt> {
+  const hash = await deployer.writer.writeContract(call as unknown as WriteContractParameters);
+  return confirm(deployer, call.functionName, hash);
 }
 
 /** Deploys creation code at the address of the deployer's next nonce. */

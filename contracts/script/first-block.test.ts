@@ -1,5 +1,6 @@
 import { equal, match, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { deployLocalToken } from "@inference/devnet/third-parties/local-token";
 import {
   type Address,
   createPublicClient,
@@ -13,7 +14,6 @@ import { mnemonicToAccount } from "viem/accounts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { DeploymentError } from "./deployer.ts";
 import { firstBlockOf } from "./first-block.ts";
-import { deployLocalToken } from "./local-token.ts";
 
 const issuer = mnemonicToAccount("test test test test test test test test test test test junk");
 const BORN = 40n;

@@ -3,19 +3,15 @@ import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError
 import type { ChainPlan, PlannedContract } from "./contract-plan.ts";
 import { isCodeOf } from "./deployed-code.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
-import type { Wire } from "./wire.ts";
-import { agentWires } from "./wires-agents.ts";
-import { bridgeWires } from "./wires-bridge.ts";
-import { coreWires } from "./wires-core.ts";
+import { type Wire, wiresOf } from "./wires.ts";
 
 type Reader = Pick<PublicClient, "readContract" | "getCode">;
 
 /** Throws {@link WiringError} with all differences, unless the contracts are as a new deployment leaves them. */
 export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, reader: Reader): Promise<void> {
-  const wires = [...coreWires(config, plan), ...bridgeWires(config, plan), ...agentWires(plan)];
   const checks = [
     ...plan.contracts.map((contract) => wrongCode(reader, contract)),
-    ...wires.map((wire) => mismatch(reader, wire)),
+    ...wiresOf(config, plan).map((wire) => mismatch(reader, wire)),
   ];
   const wrong = (await Promise.all(checks)).filter((line) => line !== undefined);
   if (wrong.length > 0) throw new WiringError(plan.name, wrong);

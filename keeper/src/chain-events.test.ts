@@ -1,8 +1,8 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
-import { deployLocalToken, fundLocalToken } from "@inference/contracts/local-token";
 import { type NodeProxy, startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
+import { deployLocalToken, fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { type Address, createTestClient, erc20Abi, http, publicActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { openDatabase } from "./database.ts";

@@ -2,9 +2,9 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, test } from "node:test";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
-import { fundDollars } from "@inference/contracts/local-chains";
-import { fundLocalToken } from "@inference/contracts/local-token";
 import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
+import { fundDollars } from "@inference/devnet/third-parties/local-chains";
+import { fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
@@ -15,8 +15,9 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { encodeChunk, type ServedPart } from "@inference/protocol/chunk";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Address, bytesToHex, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
-import { type Keeper, startKeeper } from "./keeper.ts";
+import { startKeeper } from "./keeper.ts";
 import type { Log } from "./log.ts";
+import type { Service } from "./process.ts";
 import type { KeeperSettings } from "./settings.ts";
 import {
   activateFromAfar,
@@ -34,7 +35,7 @@ const DAY_SECONDS = 86_400;
 /** Of a statement whose uses nobody asks for. */
 const ROOT = pad("0x1");
 let chains: ThreeChains;
-const running = new Set<Keeper>();
+const running = new Set<Service>();
 const events: { level: string; event: string; [field: string]: unknown }[] = [];
 
 before(async () => {
@@ -337,20 +338,20 @@ async function fundLine(site: ChainSite, eid: number, amount: bigint): Promise<v
   await site.sent(await site.client.writeContract(gift));
 }
 
-function start(settings: KeeperSettings = chains.settings(), now: () => number = Date.now): Keeper {
+function start(settings: KeeperSettings = chains.settings(), now: () => number = Date.now): Service {
   const log: Log = (level, event, fields = {}) => void events.push({ level, event, ...fields });
   const started = startKeeper(settings, { now, log });
   running.add(started);
   return started;
 }
 
-async function stop(...keepers: Keeper[]): Promise<void> {
+async function stop(...keepers: Service[]): Promise<void> {
   for (const each of keepers) running.delete(each);
   await Promise.all(keepers.map((each) => each.stop()));
 }
 
 /** A keeper that has said that its budget does not suffice. */
-async function exhausted(settings: KeeperSettings, now: () => number): Promise<Keeper> {
+async function exhausted(settings: KeeperSettings, now: () => number): Promise<Service> {
   events.length = 0;
   const started = start(settings, now);
   await eventually(() => told("budget exhausted").length > 0);

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { receiptOf } from "@inference/contracts/receipt";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Budget, createBudget } from "./budget.ts";
@@ -8,24 +8,17 @@ import { findConversions, findPurchases } from "./fees.ts";
 import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chain.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { findPayments } from "./payments.ts";
-import { receiptOf } from "./receipt.ts";
+import { type Service, startLoop } from "./process.ts";
 import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";
 
-export type Keeper = {
-  /** How often it has looked at all chains and done what was due. */
-  readonly rounds: number;
-  /** Waits for the call that is being made. */
-  stop(): Promise<void>;
-};
-
 /** The least time before the same alert is repeated. */
 const REPEAT_MS = 600_000;
 
 /** Makes the calls that anyone may make and somebody has to, within its budget. */
-export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Keeper {
+export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Service {
   const { pollMs, databaseFile, dailyBudgetWei, key } = settings;
   const { now, log } = options;
   const database = openDatabase(databaseFile);
@@ -34,8 +27,6 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
   const chains = settings.chains.map((chain) => connectKeeperChain(chain, { account, database, now, log }));
   const finders = findersOn(chains, settings.minPayment);
   const alert = limited(options);
-  const abort = new AbortController();
-  let rounds = 0;
 
   async function look({ chain, find }: TaskFinder): Promise<Found> {
     try {
@@ -45,35 +36,20 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
       return { tasks: [], delays: [] };
     }
   }
-  async function round(): Promise<void> {
+  async function round(signal: AbortSignal): Promise<number> {
     await Promise.all(chains.map(({ events }) => events.poll()));
     for (const finder of finders) {
       const { tasks, delays } = await look(finder);
       for (const { what, chain, ageSeconds } of delays) alert("late", { what, chain, ageSeconds: String(ageSeconds) });
       for (const task of tasks) {
-        if (abort.signal.aborted) return;
+        if (signal.aborted) return 0;
         await perform(task, { budget, alert, log });
       }
     }
+    return pollMs;
   }
-  async function run(): Promise<void> {
-    while (!abort.signal.aborted) {
-      await round();
-      rounds += 1;
-      await sleep(pollMs, undefined, { signal: abort.signal }).catch(() => {});
-    }
-  }
-  const running = run();
-  return {
-    get rounds() {
-      return rounds;
-    },
-    async stop() {
-      abort.abort();
-      await running;
-      database.close();
-    },
-  };
+  const { ended, stop } = startLoop(round);
+  return { ended, stop: () => stop().finally(() => database.close()) };
 }
 
 /** On each chain that has the contract. The primary chain is the first. */

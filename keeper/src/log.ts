@@ -6,12 +6,16 @@ export const log: Log = (level, event, fields = {}) => {
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
 };
 
-/** An error as one line, without the node's address, which often contains a secret. */
-export function reasonOf(error: unknown): string {
+/** The message of an error on one line. */
+export function oneLine(error: unknown): string {
   const { shortMessage, message } = (error ?? {}) as { shortMessage?: unknown; message?: unknown };
-  const text = typeof shortMessage === "string" ? shortMessage : typeof message === "string" ? message : String(error);
-  return text
+  const text = [shortMessage, message].find((each) => typeof each === "string") ?? String(error);
+  return String(text).replaceAll(/\s+/g, " ").trim();
+}
+
+/** The same without the node's address, which often contains a secret; at most 300 characters. */
+export function reasonOf(error: unknown): string {
+  return oneLine(error)
     .replaceAll(/https?:\/\/\S+/g, "the node")
-    .replaceAll(/\s+/g, " ")
     .slice(0, 300);
 }

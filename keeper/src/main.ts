@@ -5,7 +5,7 @@ import { readKeeperSettings } from "./settings.ts";
 
 /** The keeper as a process, with settings from its environment. */
 process.umask(0o077);
-runProcess("keeper", () => {
+await runProcess("keeper", () => {
   const settings = readKeeperSettings(process.env);
   const keeper = startKeeper(settings, { now: Date.now, log });
   announce(

@@ -1,25 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { oneLine } from "./log.ts";
+
+/** A service of a process: keeper, agent's computer or relayer. */
+export type Service = {
+  /** Rejects when the service cannot go on. */
+  readonly ended?: Promise<void>;
+  stop(): Promise<void>;
+};
+
 /**
- * Runs a service until a signal ends it. If it cannot start, or does not stop cleanly, the process ends with an error
- * of one line.
+ * Runs a service until a signal ends it. A service that cannot start, go on or stop ends the process with code 1 and
+ * one line.
  */
-export function runProcess(name: string, start: () => { stop(): Promise<void> }): void {
+export async function runProcess(name: string, start: () => Service | Promise<Service>): Promise<void> {
   try {
-    const running = start();
+    const service = await start();
+    let isStopping = false;
     const stop = (): void => {
-      running.stop().then(
+      // Ctrl-C reaches a program that npm started twice.
+      if (isStopping) return;
+      isStopping = true;
+      service.stop().then(
         () => process.exit(0),
-        (error: unknown) => exitWith(`The ${name} did not stop cleanly: ${String(error)}`),
+        (error: unknown) => exitWith(`The ${name} did not stop cleanly: ${oneLine(error)}`),
       );
     };
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+    await service.ended;
   } catch (error) {
-    exitWith(error instanceof Error ? error.message : String(error));
+    exitWith(oneLine(error));
   }
 }
 
 /** Prints one line when the process is running. */
 export function announce(event: string, chains: readonly (string | number)[]): void {
   process.stdout.write(`${JSON.stringify({ event, chains })}\n`);
+}
+
+/**
+ * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with what
+ * a round throws.
+ */
+export function startLoop(round: (signal: AbortSignal) => Promise<number>): Required<Service> {
+  const abort = new AbortController();
+  async function run(): Promise<void> {
+    while (!abort.signal.aborted) {
+      const pauseMs = await round(abort.signal);
+      await sleep(pauseMs, undefined, { signal: abort.signal }).catch(() => {});
+    }
+  }
+  const ended = run();
+  // Without a listener a rejection would end the process before stop() is called.
+  ended.catch(() => {});
+  return {
+    ended,
+    stop() {
+      abort.abort();
+      return ended;
+    },
+  };
 }
 
 function exitWith(message: string): never {

@@ -1,25 +1,21 @@
 import { readFileSync } from "node:fs";
-import { getAddress, type Hex, isAddress, isHex } from "viem";
+import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
+import {
+  address,
+  amount,
+  count,
+  fields,
+  listOf,
+  recordOf,
+  sentencesOf,
+  text,
+  url,
+} from "@inference/contracts/json-fields";
+import { type Hex, isHex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
-import * as z from "zod";
-import { refuseDevelopmentKey } from "./development-key.ts";
+import type * as z from "zod";
 
-const text = z.string({ error: "must be a text" }).min(1, "must be a text");
-const count = z.int({ error: "must be a whole number, not below zero" }).min(0, "must not be below zero");
-/** Too large for a JSON number. */
-const amount = z
-  .string({ error: "must be a whole number in a text" })
-  .regex(/^\d{1,78}$/, "must be a whole number in a text")
-  .transform(BigInt);
-const url = z
-  .string({ error: "must be an http(s) URL" })
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""), "must be an http(s) URL");
-const address = z
-  .string({ error: "must be an address" })
-  .refine((value) => isAddress(value), "must be an address")
-  .transform((value) => getAddress(value));
-
-const chainSettings = z.strictObject({
+const chainSettings = fields({
   name: text,
   chainId: count,
   /** LayerZero's id of the chain. */
@@ -30,11 +26,11 @@ const chainSettings = z.strictObject({
   /** The number of confirmations after which an event is not read again. */
   confirmations: count.default(64),
   /** As the deployment prints them, by name. The keeper has no task for absent ones. */
-  contracts: z.record(z.string(), address),
+  contracts: recordOf(address),
 });
 
-const fileSettings = z.strictObject({
-  /** SQLite: what was spent today, how far each chain was read, and what its events left open. */
+const fileSettings = fields({
+  /** SQLite: the amount spent today, the last block read of each chain, and the open items. */
   databaseFile: text,
   pollMs: count.default(30_000),
   /** The maximum cost on each chain in a UTC day, with bridge fees, in the chain's coin. */
@@ -42,9 +38,10 @@ const fileSettings = z.strictObject({
   /** The least amount that is worth a transaction, in token units (1e-6 dollar). */
   minPayment: amount,
   /** The primary chain first. */
-  chains: z
-    .array(chainSettings, { error: "must be a list" })
-    .refine(isPrimaryFirst, "must begin with the primary chain, the only one that has the inferenceSettlement"),
+  chains: listOf(chainSettings).refine(
+    isPrimaryFirst,
+    "a list that begins with the primary chain, the only one that has the inferenceSettlement",
+  ),
 });
 
 /** The keeper's settings: a JSON file that KEEPER_FILE names, and its key in the environment. */
@@ -58,23 +55,17 @@ export function readKeeperSettings(variables: Variables): KeeperSettings {
   const key = variables.KEEPER_KEY ?? "";
   const isKey = isHex(key) && key.length === 66;
   const read = fileSettings.safeParse(readFile(variables.KEEPER_FILE));
-  const wrong = read.success ? [] : read.error.issues.flatMap(sentencesOf);
+  const wrong = read.success ? [] : sentencesOf(read.error);
   if (!isKey) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
   if (!read.success || !isKey) throw new SettingsError(wrong.join(" "));
   const keeper = privateKeyToAddress(key);
-  for (const { chainId } of read.data.chains) refuseDevelopmentKey(chainId, keeper);
+  for (const { chainId } of read.data.chains) refuseDevelopmentKeys(chainId, { keeper });
   return { ...read.data, key };
 }
 
 function isPrimaryFirst(chains: readonly KeeperChainSettings[]): boolean {
   const [first, ...others] = chains.map(({ contracts }) => contracts.inferenceSettlement !== undefined);
   return first === true && !others.includes(true);
-}
-
-function sentencesOf(issue: z.core.$ZodIssue): string[] {
-  const at = (name: PropertyKey[]): string => [...issue.path, ...name].map(String).join(".");
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => `${at([key])} is unknown.`);
-  return [`${at([])} ${issue.message}.`.trim()];
 }
 
 function readFile(name: string | undefined): unknown {

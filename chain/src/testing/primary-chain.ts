@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { deployPrimary } from "@inference/contracts/deploy-primary";
-import { deployUsdc, fundUsdc } from "@inference/contracts/deploy-usdc";
+import { deployPrimary } from "@inference/devnet/third-parties/deploy-primary";
+import { deployUsdc, fundUsdc } from "@inference/devnet/third-parties/usdc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";

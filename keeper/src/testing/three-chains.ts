@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { deploy } from "@inference/contracts/deploy";
+import { receiptOf } from "@inference/contracts/receipt";
 import {
   LOCAL_CHAIN_NAMES,
   type LocalChainName,
   type LocalSite,
   prepareLocalChains,
-} from "@inference/contracts/local-chains";
-import { receiptOf } from "@inference/contracts/receipt";
+} from "@inference/devnet/third-parties/local-chains";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import {
   type Address,

@@ -1,4 +1,3 @@
-import { fundLocalToken } from "@inference/contracts/local-token";
 import { receiptOf } from "@inference/contracts/receipt";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
@@ -17,6 +16,7 @@ import { foundry } from "viem/chains";
 import type { Chain } from "./chain.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
+import { fundLocalToken } from "./third-parties/local-token.ts";
 import { roles } from "./wallets.ts";
 
 /** An agent of the devnet. Its keys are drawn for it, and are kept in `agents.json`. */

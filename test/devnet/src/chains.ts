@@ -1,4 +1,3 @@
-import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { type Chain, startChain } from "./chain.ts";
 import type { DevnetClock } from "./clock.ts";
 import { type Deployment, deploy } from "./deployment.ts";
@@ -9,6 +8,7 @@ import type { Processes } from "./processes.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
 import { loadSecrets } from "./secrets.ts";
 import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
 
 export type Chains = Readonly<Record<LocalChainName, Chain>>;
 

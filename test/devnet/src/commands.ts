@@ -1,4 +1,3 @@
-import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import { AGENT, type Agent, createAgent } from "./agents.ts";
 import type { Chains } from "./chains.ts";
 import type { DevnetClock } from "./clock.ts";
@@ -8,6 +7,7 @@ import { goToNextDay } from "./day.ts";
 import type { Deployment } from "./deployment.ts";
 import { fund } from "./faucet.ts";
 import type { Services } from "./services.ts";
+import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 
 /** What a running devnet's commands need. */
 export type Running = {

@@ -1,14 +1,5 @@
 import { deploy as deployContracts, type Stablecoin } from "@inference/contracts/deploy";
-import { seedPool } from "@inference/contracts/deploy-uniswap";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
-import {
-  fundDollars,
-  LOCAL_CHAIN_NAMES,
-  type LocalChainName,
-  type LocalSite,
-  type LocalWorld,
-  prepareLocalChains,
-} from "@inference/contracts/local-chains";
 import { receiptOf } from "@inference/contracts/receipt";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
@@ -18,6 +9,15 @@ import { foundry } from "viem/chains";
 import type { Chain } from "./chain.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { FINALITY_DEPTH } from "./finality.ts";
+import {
+  fundDollars,
+  LOCAL_CHAIN_NAMES,
+  type LocalChainName,
+  type LocalSite,
+  type LocalWorld,
+  prepareLocalChains,
+} from "./third-parties/local-chains.ts";
+import { seedPool } from "./third-parties/uniswap.ts";
 import { roles, wallets } from "./wallets.ts";
 
 /** What stands on the chains. As it is kept from one start to the next. */

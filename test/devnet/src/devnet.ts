@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import type { Chain } from "./chain.ts";
 import { startChains } from "./chains.ts";
 import { type DevnetClock, openClock } from "./clock.ts";
@@ -23,6 +22,7 @@ import { startRelayer } from "./relayer.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
 import { createServices } from "./services.ts";
 import { type DevnetSettings, type Ports, readSettings } from "./settings.ts";
+import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 import { privateKeyOf, wallets } from "./wallets.ts";
 
 /** Everything on one machine, running. */

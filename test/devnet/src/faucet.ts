@@ -1,11 +1,11 @@
-import { fundDollars, LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
-import { fundLocalToken } from "@inference/contracts/local-token";
 import { receiptOf } from "@inference/contracts/receipt";
 import { type Address, createPublicClient, createWalletClient, getAddress, http, isAddress, parseEther } from "viem";
 import { foundry } from "viem/chains";
 import type { Chains } from "./chains.ts";
 import { contract, type Deployment } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
+import { fundDollars, LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
+import { fundLocalToken } from "./third-parties/local-token.ts";
 import { roles } from "./wallets.ts";
 
 /** What an address gets on every chain at each call. */

@@ -1,4 +1,3 @@
-import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { ownValue } from "@inference/protocol/own-value";
 import { type Hex, zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
@@ -6,6 +5,7 @@ import { type Child, startChild } from "./child.ts";
 import { clockEnvironment, type DevnetClock } from "./clock.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import type { Processes } from "./processes.ts";
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
 type OwnSite = {

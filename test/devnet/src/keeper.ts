@@ -1,8 +1,8 @@
-import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import type { Child } from "./child.ts";
 import { clockEnvironment, type DevnetClock } from "./clock.ts";
 import type { Processes } from "./processes.ts";
 import type { RelayerOptions } from "./relayer.ts";
+import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
 /** In a chain's coin, of which the keeper's account begins with 10,000. */

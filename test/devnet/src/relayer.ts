@@ -1,9 +1,9 @@
-import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import type { Chain } from "./chain.ts";
 import type { Deployment } from "./deployment.ts";
 import { FINALITY_DEPTH } from "./finality.ts";
 import type { Folder } from "./folder.ts";
 import type { Processes } from "./processes.ts";
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
 export type RelayerOptions = {

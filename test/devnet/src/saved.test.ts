@@ -1,12 +1,12 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import type { Deployment } from "./deployment.ts";
 import { openFolder } from "./folder.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
 import { loadSecrets } from "./secrets.ts";
 import { temporaryFolder } from "./testing/launch.ts";
+import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 
 test("saved chains are begun with if they are whole, and of the same code, ids and gateway secret", () => {
   const { path, remove } = temporaryFolder();

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
-import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import type { Deployment } from "./deployment.ts";
 import type { FileName, Folder } from "./folder.ts";
 import { loadSecrets } from "./secrets.ts";
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
 
 /** The chains right after a deployment, kept so that a fresh start need not deploy again. */
 type Saved = {
@@ -59,7 +59,7 @@ function digestOf(folder: Folder, name: LocalChainName): string | undefined {
 /** A digest of the bytecode of our contracts, and of the programs that deploy them. */
 export function deploymentKey(chainIds: readonly number[]): string {
   const hash = createHash("sha256").update(JSON.stringify(chainIds));
-  for (const folder of ["../../../contracts/generated/", "../../../contracts/script/", "./"]) {
+  for (const folder of ["../../../contracts/generated/", "../../../contracts/script/", "./", "./third-parties/"]) {
     const url = new URL(folder, import.meta.url);
     for (const name of readdirSync(url).sort()) {
       if (name.endsWith(".ts") && !name.endsWith(".test.ts"))

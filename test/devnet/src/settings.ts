@@ -1,7 +1,7 @@
 import { LOCAL_CHAIN_IDS } from "@inference/contracts/deploy";
-import type { LocalChainName } from "@inference/contracts/local-chains";
 import { ownValue } from "@inference/protocol/own-value";
 import { DevnetError } from "./devnet-error.ts";
+import type { LocalChainName } from "./third-parties/local-chains.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,9 @@
-import type { Account, Address } from "viem";
-import { type Connection, connect } from "./connection.ts";
+import { receiptOf } from "@inference/contracts/receipt";
+import { type Connection, connect } from "@inference/keeper/connection";
+import type { Account, Address, Hex } from "viem";
 import type { ChainSettings } from "./settings.ts";
+
+const MINED_MS = 20_000;
 
 /** A chain as one worker sees it, through a node of its own. */
 export type Chain = Connection & { settings: ChainSettings };
@@ -15,6 +18,11 @@ export async function checkChain({ reader, settings }: Chain): Promise<void> {
   if (chainId !== settings.chainId) {
     throw new WrongChainError(`A node of chain ${settings.chainId} says that it is of chain ${chainId}.`);
   }
+}
+
+/** Waits until a transaction is in a block. Throws after 20 seconds: the worker then looks at its message again. */
+export async function mined({ reader }: Connection, hash: Hex): Promise<void> {
+  await receiptOf(reader, hash, MINED_MS);
 }
 
 /** Compares addresses however they are written. */

@@ -1,7 +1,7 @@
-import { BaseError, ContractFunctionRevertedError, type Hex, size } from "viem";
+import { revertOf } from "@inference/keeper/revert";
+import { type Hex, size } from "viem";
 import { endpointAbi, receiveLibraryAbi } from "./abi.ts";
-import type { Chain } from "./chain.ts";
-import { mined } from "./connection.ts";
+import { type Chain, mined } from "./chain.ts";
 import { inboundState } from "./inbound.ts";
 import { decodeExecution, type Packet } from "./packet.ts";
 import type { Work } from "./worker.ts";
@@ -41,7 +41,7 @@ async function commit(destination: Chain, packet: Packet): Promise<boolean> {
   try {
     await reader.simulateContract({ ...call, account: writer.account });
   } catch (error) {
-    if (isRevert(error, "LZ_ULN_Verifying")) return false;
+    if (revertOf(error) === "LZ_ULN_Verifying") return false;
     throw error;
   }
   await mined(destination, await writer.writeContract(call));
@@ -64,10 +64,4 @@ async function deliver(destination: Chain, packet: Packet, options: Hex): Promis
   // What would revert is not sent: the receiver may be able to take it later.
   await reader.simulateContract({ ...call, account: writer.account });
   await mined(destination, await writer.writeContract(call));
-}
-
-function isRevert(error: unknown, name: string): boolean {
-  if (!(error instanceof BaseError)) return false;
-  const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  return reverted instanceof ContractFunctionRevertedError && reverted.data?.errorName === name;
 }

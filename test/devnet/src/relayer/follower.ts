@@ -1,7 +1,7 @@
+import type { Log } from "@inference/keeper/log";
 import type { Hex } from "viem";
 import { endpointAbi } from "./abi.ts";
 import { type Chain, isSame } from "./chain.ts";
-import type { Log } from "./log.ts";
 import { decodePacket, type Packet } from "./packet.ts";
 import type { Cursor, Store } from "./store.ts";
 

@@ -1,12 +1,12 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
-import { receiveOptions } from "@inference/contracts/layerzero";
+import { receiveOptions } from "@inference/contracts/layerzero-options";
 import { receiptOf } from "@inference/contracts/receipt";
+import type { Log } from "@inference/keeper/log";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Hex, keccak256 } from "viem";
 import { receiveLibraryAbi } from "./abi.ts";
-import type { Log } from "./log.ts";
 import type { Packet } from "./packet.ts";
 import { type Relayer, startRelayer } from "./relayer.ts";
 import type { RelayerSettings } from "./settings.ts";

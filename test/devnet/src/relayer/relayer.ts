@@ -1,7 +1,7 @@
+import type { Log } from "@inference/keeper/log";
 import { privateKeyToAccount } from "viem/accounts";
 import { connectChain } from "./chain.ts";
 import { createExecutor } from "./executor.ts";
-import type { Log } from "./log.ts";
 import type { ChainSettings, RelayerSettings } from "./settings.ts";
 import { openDatabase } from "./store.ts";
 import { createVerifier } from "./verifier.ts";

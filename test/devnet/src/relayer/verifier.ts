@@ -1,8 +1,7 @@
 import { type Address, encodeFunctionData, encodePacked, type Hex, keccak256 } from "viem";
 import type { LocalAccount } from "viem/accounts";
 import { receiveLibraryAbi, verifierAbi } from "./abi.ts";
-import type { Chain } from "./chain.ts";
-import { mined } from "./connection.ts";
+import { type Chain, mined } from "./chain.ts";
 import { isCommitted } from "./inbound.ts";
 import type { Packet } from "./packet.ts";
 import type { Work } from "./worker.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Log, reasonOf } from "@inference/keeper/log";
 import type { Chain } from "./chain.ts";
 import { checkChain } from "./chain.ts";
 import { follow } from "./follower.ts";
-import { type Log, reasonOf } from "./log.ts";
 import type { Job, Store } from "./store.ts";
 
 /**

@@ -1,6 +1,5 @@
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { LocalChainName } from "@inference/contracts/local-chains";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
@@ -10,6 +9,7 @@ import { activationsAnswer } from "@inference/protocol/wire/dollars";
 import { type Address, createTestClient, createWalletClient, encodePacked, type Hex, http, keccak256, pad } from "viem";
 import { foundry } from "viem/chains";
 import type { Devnet } from "../devnet.ts";
+import type { LocalChainName } from "../third-parties/local-chains.ts";
 import { readCredits } from "./api.ts";
 import { walletOn } from "./wallet.ts";
 

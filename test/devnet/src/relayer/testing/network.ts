@@ -3,11 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
-import { deployDollarPools } from "@inference/contracts/dollar-pools";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { localToken } from "@inference/contracts/generated/local-token";
-import { deployLayerZero, type LayerZeroAddresses } from "@inference/contracts/layerzero";
-import { deployLocalToken, fundLocalToken } from "@inference/contracts/local-token";
 import { receiptOf } from "@inference/contracts/receipt";
 import {
   type Address,
@@ -23,6 +20,9 @@ import {
 } from "viem";
 import { type HDAccount, mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
+import { deployDollarPools } from "../../third-parties/dollar-pools.ts";
+import { deployLayerZero, type LayerZeroAddresses } from "../../third-parties/layerzero.ts";
+import { deployLocalToken, fundLocalToken } from "../../third-parties/local-token.ts";
 import { endpointAbi } from "../abi.ts";
 import { decodePacket, type Packet } from "../packet.ts";
 import type { RelayerSettings } from "../settings.ts";

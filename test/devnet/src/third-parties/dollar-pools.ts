@@ -2,11 +2,12 @@
  * The dollar bridge between local chains: a pool of each chain's stablecoin, and LayerZero messages between the pools.
  * On real chains third parties run such a bridge.
  */
+
+import { connectDeployer, createContract, DeploymentError, send } from "@inference/contracts/deployer";
+import { LOCAL_CHAIN_IDS } from "@inference/contracts/development-keys";
+import { dollarPool } from "@inference/contracts/generated/dollar-pool";
+import { receiveOptions } from "@inference/contracts/layerzero-options";
 import { type Account, type Address, encodeDeployData, pad } from "viem";
-import { dollarPool } from "../generated/dollar-pool.ts";
-import { confirm, connectDeployer, createContract, DeploymentError } from "./deployer.ts";
-import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
-import { receiveOptions } from "./layerzero.ts";
 
 export interface DollarPoolSite {
   readonly rpcUrl: string;
@@ -37,16 +38,10 @@ export async function deployDollarPools(owner: Account, sites: readonly DollarPo
     const others = placed.filter((other) => other.pool !== pool || other.site !== site);
     const call = { address: pool, abi: dollarPool.abi } as const;
     for (const { site: other, pool: peer } of others) {
-      const hash = await deployer.writer.writeContract({
-        ...call,
-        functionName: "setPeer",
-        args: [other.eid, pad(peer)],
-      });
-      await confirm(deployer, "DollarPool.setPeer", hash);
+      await send(deployer, { ...call, functionName: "setPeer", args: [other.eid, pad(peer)] });
     }
     const enforced = others.map(({ site: { eid } }) => ({ eid, msgType: SEND, options: receiveOptions(PAY_GAS) }));
-    const hash = await deployer.writer.writeContract({ ...call, functionName: "setEnforcedOptions", args: [enforced] });
-    await confirm(deployer, "DollarPool.setEnforcedOptions", hash);
+    await send(deployer, { ...call, functionName: "setEnforcedOptions", args: [enforced] });
   }
   return placed.map(({ pool }) => pool);
 }

@@ -1,5 +1,10 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type Anvil, startAnvil } from "@inference/contracts/anvil";
+import { dollarPool } from "@inference/contracts/generated/dollar-pool";
+import { localToken } from "@inference/contracts/generated/local-token";
+import { ascending } from "@inference/contracts/layerzero-options";
+import { receiptOf } from "@inference/contracts/receipt";
 import {
   type Address,
   createPublicClient,
@@ -15,13 +20,9 @@ import {
 } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
-import { dollarPool } from "../generated/dollar-pool.ts";
-import { localToken } from "../generated/local-token.ts";
-import { type Anvil, startAnvil } from "./anvil.ts";
 import { deployDollarPools } from "./dollar-pools.ts";
-import { ascending, deployLayerZero, type LayerZeroAddresses } from "./layerzero.ts";
+import { deployLayerZero, type LayerZeroAddresses } from "./layerzero.ts";
 import { deployLocalToken, fundLocalToken } from "./local-token.ts";
-import { receiptOf } from "./receipt.ts";
 
 const account = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });

@@ -1,7 +1,8 @@
 /** Deploys Safe 1.5.0 on a chain that lacks it, and creates Safes with its factory. */
+
+import { connectDeployer, createContract, DeploymentError, send } from "@inference/contracts/deployer";
+import { npmCreationCode } from "@inference/contracts/npm-artifact";
 import { type Account, type Address, encodeFunctionData, parseAbi, parseEventLogs, zeroAddress } from "viem";
-import { confirm, connectDeployer, createContract, DeploymentError } from "./deployer.ts";
-import { npmCreationCode } from "./npm-artifact.ts";
 
 const ARTIFACTS = "@safe-global/safe-smart-account/build/artifacts/contracts";
 
@@ -38,13 +39,12 @@ export async function createSafe({ rpcUrl, account, contracts, owner }: CreateSa
     functionName: "setup",
     args: [[owner], 1n, zeroAddress, "0x", contracts.safeFallbackHandler, zeroAddress, 0n, zeroAddress],
   });
-  const hash = await deployer.writer.writeContract({
+  const { logs } = await send(deployer, {
     address: contracts.safeProxyFactory,
     abi: safeAbi,
     functionName: "createProxyWithNonce",
     args: [contracts.safeSingleton, setup, 0n],
   });
-  const { logs } = await confirm(deployer, "Safe", hash);
   const [created] = parseEventLogs({ abi: safeAbi, eventName: "ProxyCreation", logs });
   if (created === undefined) throw new DeploymentError("Safe's factory created no Safe.");
   return created.args.proxy;

@@ -2,19 +2,12 @@
  * Deploys LayerZero V2 as on real chains (endpoint, message libraries, fee contracts, executor and two verifiers) on a
  * local chain.
  */
-import {
-  type Account,
-  type Address,
-  concatHex,
-  encodeAbiParameters,
-  encodePacked,
-  type Hex,
-  parseAbi,
-  zeroAddress,
-} from "viem";
-import { confirm, connectDeployer, createContract, type Deployer, DeploymentError } from "./deployer.ts";
-import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
-import { npmCreationCode } from "./npm-artifact.ts";
+
+import { connectDeployer, createContract, type Deployer, DeploymentError, send } from "@inference/contracts/deployer";
+import { LOCAL_CHAIN_IDS } from "@inference/contracts/development-keys";
+import { ascending } from "@inference/contracts/layerzero-options";
+import { npmCreationCode } from "@inference/contracts/npm-artifact";
+import { type Account, type Address, concatHex, encodeAbiParameters, type Hex, parseAbi, zeroAddress } from "viem";
 
 const PROTOCOL = "@layerzerolabs/lz-evm-protocol-v2/artifacts/contracts";
 const MESSAGELIB = "@layerzerolabs/lz-evm-messagelib-v2/artifacts/contracts";
@@ -97,13 +90,10 @@ const EID_RANGE = 30_000;
 
 async function setPrices(deployer: Deployer, { priceFeed, remoteEids }: LocalLayerZero): Promise<void> {
   const feed = { address: priceFeed, abi: priceFeedAbi } as const;
-  const owner = deployer.account.address;
-  const started = await deployer.writer.writeContract({ ...feed, functionName: "initialize", args: [owner] });
-  await confirm(deployer, "PriceFeed.initialize", started);
+  await send(deployer, { ...feed, functionName: "initialize", args: [deployer.account.address] });
   const price = { priceRatio: EQUAL_VALUE, gasPriceInUnit: GAS_PRICE_WEI, gasPerByte: GAS_PER_BYTE };
   const prices = remoteEids.map((eid) => ({ eid: eid % EID_RANGE, price }));
-  const priced = await deployer.writer.writeContract({ ...feed, functionName: "setPrice", args: [prices] });
-  await confirm(deployer, "PriceFeed.setPrice", priced);
+  await send(deployer, { ...feed, functionName: "setPrice", args: [prices] });
 }
 
 async function createExecutor(deployer: Deployer, chain: LocalLayerZero, create: Create): Promise<Address> {
@@ -111,17 +101,10 @@ async function createExecutor(deployer: Deployer, chain: LocalLayerZero, create:
   const owner = deployer.account.address;
   const address = await create(`${MESSAGELIB}/Executor.sol/Executor.json`);
   const executor = { address, abi: executorAbi } as const;
-  const started = await deployer.writer.writeContract({
-    ...executor,
-    functionName: "initialize",
-    args: [endpoint, zeroAddress, [sendLibrary, receiveLibrary], priceFeed, owner, [owner]],
-  });
-  await confirm(deployer, "Executor.initialize", started);
-  await setFeeLibrary(
-    deployer,
-    address,
-    await create(`${MESSAGELIB}/ExecutorFeeLib.sol/ExecutorFeeLib.json`, fee(eid)),
-  );
+  const wiring = [endpoint, zeroAddress, [sendLibrary, receiveLibrary], priceFeed, owner, [owner]] as const;
+  await send(deployer, { ...executor, functionName: "initialize", args: wiring });
+  const feeLibrary = await create(`${MESSAGELIB}/ExecutorFeeLib.sol/ExecutorFeeLib.json`, fee(eid));
+  await send(deployer, { address, abi: workerAbi, functionName: "setWorkerFeeLib", args: [feeLibrary] });
   const configs = remoteEids.map((dstEid) => ({
     dstEid,
     lzReceiveBaseGas: EXECUTE_GAS,
@@ -130,8 +113,7 @@ async function createExecutor(deployer: Deployer, chain: LocalLayerZero, create:
     floorMarginUSD: 0n,
     nativeCap: ETHER,
   }));
-  const priced = await deployer.writer.writeContract({ ...executor, functionName: "setDstConfig", args: [configs] });
-  await confirm(deployer, "Executor.setDstConfig", priced);
+  await send(deployer, { ...executor, functionName: "setDstConfig", args: [configs] });
   return address;
 }
 
@@ -163,26 +145,11 @@ async function createVerifier(
     [deployer.account.address, key],
   ]);
   const address = await create(`${MESSAGELIB}/uln/dvn/DVN.sol/DVN.json`, parameters);
-  await setFeeLibrary(deployer, address, feeLibrary);
+  const verifier = { address, abi: workerAbi } as const;
+  await send(deployer, { ...verifier, functionName: "setWorkerFeeLib", args: [feeLibrary] });
   const configs = remoteEids.map((dstEid) => ({ dstEid, gas: VERIFY_GAS, multiplierBps: 0, floorMarginUSD: 0n }));
-  const priced = await deployer.writer.writeContract({
-    address,
-    abi: verifierAbi,
-    functionName: "setDstConfig",
-    args: [configs],
-  });
-  await confirm(deployer, "DVN.setDstConfig", priced);
+  await send(deployer, { ...verifier, functionName: "setDstConfig", args: [configs] });
   return address;
-}
-
-async function setFeeLibrary(deployer: Deployer, worker: Address, feeLibrary: Address): Promise<void> {
-  const hash = await deployer.writer.writeContract({
-    address: worker,
-    abi: verifierAbi,
-    functionName: "setWorkerFeeLib",
-    args: [feeLibrary],
-  });
-  await confirm(deployer, "setWorkerFeeLib", hash);
 }
 
 /** The defaults for contracts without their own configuration; the libraries reject a path without defaults. */
@@ -191,9 +158,8 @@ async function setDefaults(
   { endpoint, sendLibrary, receiveLibrary, treasury, remoteEids, confirmations }: LocalLayerZero,
   { executor, verifiers }: { executor: Address; verifiers: readonly [Address, Address] },
 ): Promise<void> {
-  const { writer } = deployer;
-  const send = { address: sendLibrary, abi: libraryAbi } as const;
-  const receive = { address: receiveLibrary, abi: libraryAbi } as const;
+  const sending = { address: sendLibrary, abi: libraryAbi } as const;
+  const receiving = { address: receiveLibrary, abi: libraryAbi } as const;
   const registry = { address: endpoint, abi: endpointAbi } as const;
   const verification = {
     confirmations,
@@ -205,34 +171,16 @@ async function setDefaults(
   };
   const paths = remoteEids.map((eid) => ({ eid, config: verification }));
   const executors = remoteEids.map((eid) => ({ eid, config: { maxMessageSize: MAX_MESSAGE_BYTES, executor } }));
-  const steps = [
-    () => writer.writeContract({ ...send, functionName: "setTreasury", args: [treasury] }),
-    () => writer.writeContract({ ...send, functionName: "setDefaultExecutorConfigs", args: [executors] }),
-    () => writer.writeContract({ ...send, functionName: "setDefaultUlnConfigs", args: [paths] }),
-    () => writer.writeContract({ ...receive, functionName: "setDefaultUlnConfigs", args: [paths] }),
-    () => writer.writeContract({ ...registry, functionName: "registerLibrary", args: [sendLibrary] }),
-    () => writer.writeContract({ ...registry, functionName: "registerLibrary", args: [receiveLibrary] }),
-    ...remoteEids.flatMap((eid) => [
-      () => writer.writeContract({ ...registry, functionName: "setDefaultSendLibrary", args: [eid, sendLibrary] }),
-      () =>
-        writer.writeContract({
-          ...registry,
-          functionName: "setDefaultReceiveLibrary",
-          args: [eid, receiveLibrary, 0n],
-        }),
-    ]),
-  ];
-  for (const step of steps) await confirm(deployer, "LayerZero's defaults", await step());
-}
-
-/** The order in which the libraries require verifiers. */
-export function ascending(addresses: readonly Address[]): Address[] {
-  return addresses.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
-}
-
-/** Options of type 3 with one option: `gas` that the executor (1) spends on the delivery of a message, `lzReceive` (1). */
-export function receiveOptions(gas: bigint): Hex {
-  return encodePacked(["uint16", "uint8", "uint16", "uint8", "uint128"], [3, 1, 17, 1, gas]);
+  await send(deployer, { ...sending, functionName: "setTreasury", args: [treasury] });
+  await send(deployer, { ...sending, functionName: "setDefaultExecutorConfigs", args: [executors] });
+  await send(deployer, { ...sending, functionName: "setDefaultUlnConfigs", args: [paths] });
+  await send(deployer, { ...receiving, functionName: "setDefaultUlnConfigs", args: [paths] });
+  await send(deployer, { ...registry, functionName: "registerLibrary", args: [sendLibrary] });
+  await send(deployer, { ...registry, functionName: "registerLibrary", args: [receiveLibrary] });
+  for (const eid of remoteEids) {
+    await send(deployer, { ...registry, functionName: "setDefaultSendLibrary", args: [eid, sendLibrary] });
+    await send(deployer, { ...registry, functionName: "setDefaultReceiveLibrary", args: [eid, receiveLibrary, 0n] });
+  }
 }
 
 /** A fee library's arguments: its chain, and the units in one of the chain's coins. */
@@ -263,7 +211,7 @@ const executorAbi = parseAbi([
   "function setDstConfig(Destination[] destinations)",
 ]);
 
-const verifierAbi = parseAbi([
+const workerAbi = parseAbi([
   "struct Destination { uint32 dstEid; uint64 gas; uint16 multiplierBps; uint128 floorMarginUSD; }",
   "function setDstConfig(Destination[] destinations)",
   "function setWorkerFeeLib(address feeLibrary)",

@@ -1,16 +1,8 @@
 /** Deploys Uniswap v3 on a chain that lacks it, and creates pools with liquidity over all prices. */
-import {
-  type Account,
-  type Address,
-  concatHex,
-  encodeAbiParameters,
-  erc20Abi,
-  maxUint256,
-  parseAbi,
-  zeroAddress,
-} from "viem";
-import { confirm, connectDeployer, createContract } from "./deployer.ts";
-import { npmCreationCode } from "./npm-artifact.ts";
+
+import { connectDeployer, createContract, send } from "@inference/contracts/deployer";
+import { npmCreationCode } from "@inference/contracts/npm-artifact";
+import { type Account, type Address, concatHex, erc20Abi, maxUint256, pad, parseAbi, zeroAddress } from "viem";
 
 export interface UniswapContracts {
   readonly uniswapFactory: Address;
@@ -25,39 +17,24 @@ export interface UniswapContracts {
  */
 export async function deployUniswap(rpcUrl: string, account: Account): Promise<UniswapContracts> {
   const deployer = await connectDeployer({ rpcUrl, account });
-  const uniswapFactory = await createContract(
-    deployer,
-    "UniswapV3Factory",
-    npmCreationCode("@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"),
-  );
-  const address = { type: "address" } as const;
-  const positionManager = await createContract(
-    deployer,
-    "NonfungiblePositionManager",
-    concatHex([
-      npmCreationCode(
-        "@uniswap/v3-periphery/artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
-      ),
-      encodeAbiParameters([address, address, address], [uniswapFactory, zeroAddress, zeroAddress]),
+  const create = (path: string, addresses: readonly Address[] = []): Promise<Address> =>
+    createContract(
+      deployer,
+      path,
+      concatHex([npmCreationCode(`@uniswap/${path}`), ...addresses.map((each) => pad(each))]),
+    );
+  const periphery = "v3-periphery/artifacts/contracts";
+  const uniswapFactory = await create("v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json");
+  const unwrapped = [uniswapFactory, zeroAddress];
+  return {
+    uniswapFactory,
+    positionManager: await create(`${periphery}/NonfungiblePositionManager.sol/NonfungiblePositionManager.json`, [
+      ...unwrapped,
+      zeroAddress,
     ]),
-  );
-  const swapRouter = await createContract(
-    deployer,
-    "SwapRouter",
-    concatHex([
-      npmCreationCode("@uniswap/v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter.json"),
-      encodeAbiParameters([address, address], [uniswapFactory, zeroAddress]),
-    ]),
-  );
-  const swapQuoter = await createContract(
-    deployer,
-    "QuoterV2",
-    concatHex([
-      npmCreationCode("@uniswap/v3-periphery/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json"),
-      encodeAbiParameters([address, address], [uniswapFactory, zeroAddress]),
-    ]),
-  );
-  return { uniswapFactory, positionManager, swapRouter, swapQuoter };
+    swapRouter: await create(`${periphery}/SwapRouter.sol/SwapRouter.json`, unwrapped),
+    swapQuoter: await create(`${periphery}/lens/QuoterV2.sol/QuoterV2.json`, unwrapped),
+  };
 }
 
 export interface SeedPoolOptions {
@@ -82,7 +59,6 @@ export interface PoolAmount {
 export async function seedPool(options: SeedPoolOptions): Promise<Address> {
   const { rpcUrl, account, positionManager, amounts, feeTier, observations } = options;
   const deployer = await connectDeployer({ rpcUrl, account });
-  const { reader, writer } = deployer;
   const [one, other] = amounts;
   const [first, second] = BigInt(one.token) < BigInt(other.token) ? [one, other] : [other, one];
   const manager = { address: positionManager, abi: managerAbi } as const;
@@ -92,15 +68,10 @@ export async function seedPool(options: SeedPoolOptions): Promise<Address> {
     functionName: "createAndInitializePoolIfNecessary",
     args: [first.token, second.token, feeTier, price],
   } as const;
-  const { result: pool } = await reader.simulateContract({ ...creation, account });
-  await confirm(deployer, "createPool", await writer.writeContract(creation));
-  for (const { token } of amounts) {
-    const approval = { address: token, abi: erc20Abi, functionName: "approve" } as const;
-    await confirm(
-      deployer,
-      "approve",
-      await writer.writeContract({ ...approval, args: [positionManager, maxUint256] }),
-    );
+  const { result: pool } = await deployer.reader.simulateContract({ ...creation, account });
+  await send(deployer, creation);
+  for (const { token: address } of amounts) {
+    await send(deployer, { address, abi: erc20Abi, functionName: "approve", args: [positionManager, maxUint256] });
   }
   const position = {
     token0: first.token,
@@ -115,16 +86,9 @@ export async function seedPool(options: SeedPoolOptions): Promise<Address> {
     recipient: account.address,
     deadline: maxUint256,
   };
-  const mint = { ...manager, functionName: "mint", args: [position], gas: MINT_GAS } as const;
-  const minted = await writer.writeContract(mint);
-  await confirm(deployer, "mint a position", minted);
-  const remembered = await writer.writeContract({
-    address: pool,
-    abi: managerAbi,
-    functionName: "increaseObservationCardinalityNext",
-    args: [observations],
-  });
-  await confirm(deployer, "increaseObservationCardinalityNext", remembered);
+  await send(deployer, { ...manager, functionName: "mint", args: [position], gas: MINT_GAS });
+  const growth = { functionName: "increaseObservationCardinalityNext", args: [observations] } as const;
+  await send(deployer, { address: pool, abi: managerAbi, ...growth });
   return pool;
 }
 

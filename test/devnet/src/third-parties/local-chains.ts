@@ -2,21 +2,22 @@
  * Deploys what real chains have and local ones lack (stablecoins, LayerZero, a dollar bridge with liquidity, Uniswap,
  * Safe, the staking-derived token) on a primary and two secondary chains, and returns the matching configuration.
  */
-import { type Account, type Address, type Hex, parseEther } from "viem";
-import { createSafe, deploySafeContracts, type SafeContracts } from "./deploy-safe.ts";
-import { deployUniswap, seedPool, type UniswapContracts } from "./deploy-uniswap.ts";
-import { deployUsdc, fundUsdc } from "./deploy-usdc.ts";
+
 import {
   type ChainConfig,
   type DeploymentConfig,
   type ListingConfig,
   MIN_TIMELOCK_SECONDS,
   NO_RECEIPT_KEY,
-} from "./deployment-config.ts";
-import { refuseDevelopmentKeys } from "./development-keys.ts";
+} from "@inference/contracts/deployment-config";
+import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
+import { type Account, type Address, type Hex, parseEther } from "viem";
 import { deployDollarPools } from "./dollar-pools.ts";
 import { deployLayerZero, type LayerZeroAddresses } from "./layerzero.ts";
 import { deployLocalToken, fundLocalToken } from "./local-token.ts";
+import { createSafe, deploySafeContracts, type SafeContracts } from "./safe.ts";
+import { deployUniswap, seedPool, type UniswapContracts } from "./uniswap.ts";
+import { deployUsdc, fundUsdc } from "./usdc.ts";
 
 export const LOCAL_CHAIN_NAMES = ["primary", "secondary1", "secondary2"] as const;
 export type LocalChainName = (typeof LOCAL_CHAIN_NAMES)[number];

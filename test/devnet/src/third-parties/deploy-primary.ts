@@ -1,8 +1,9 @@
 /** The primary chain alone, without bridge and agents, for tests and tools that need one chain with credit. */
+
+import { deploy } from "@inference/contracts/deploy";
+import { connectDeployer } from "@inference/contracts/deployer";
+import { MIN_TIMELOCK_SECONDS, NO_RECEIPT_KEY } from "@inference/contracts/deployment-config";
 import type { Account, Address, Hex } from "viem";
-import { deploy } from "./deploy.ts";
-import { connectDeployer } from "./deployer.ts";
-import { MIN_TIMELOCK_SECONDS, NO_RECEIPT_KEY } from "./deployment-config.ts";
 
 export interface DeployPrimaryOptions {
   readonly rpcUrl: string;
