@@ -1,21 +1,18 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { Wallet } from "../wallet/wallet.ts";
-import { readPlan } from "./plan.ts";
-import { type PlanRunner, type PlanView, planRunner } from "./plan-runner.ts";
+import { idleView, type PaymentRunner, type PaymentView, paymentRunner } from "./payment-runner.ts";
 
-export type PlanState = PlanView & Omit<PlanRunner, "open" | "close">;
+export type PaymentState = PaymentView & Omit<PaymentRunner, "open" | "close">;
 
-/** The plan of this wallet. One that was interrupted goes on by itself as far as the wallet need not be asked. */
-export function usePlan({ address, acting }: Wallet): PlanState {
-  const [view, setView] = useState<PlanView>(() => ({
-    ...{ plan: readPlan(address), isRunning: false, isElsewhere: false, error: undefined },
-  }));
-  const runner = useRef<PlanRunner>(null);
+/** The wallet's payment. An interrupted one continues by itself until the wallet has to be asked. */
+export function usePayment({ address, acting }: Wallet): PaymentState {
+  const [view, setView] = useState<PaymentView>(() => idleView(address));
+  const runner = useRef<PaymentRunner>(null);
   const queries = useQueryClient();
 
   useEffect(() => {
-    const own = planRunner(acting, address, setView);
+    const own = paymentRunner(acting, address, setView);
     runner.current = own;
     own.open();
     return () => own.close();
@@ -29,7 +26,7 @@ export function usePlan({ address, acting }: Wallet): PlanState {
 
   return {
     ...view,
-    begin: (plan) => runner.current?.begin(plan),
+    begin: (payment) => runner.current?.begin(payment),
     goOn: (change) => runner.current?.goOn(change),
     stop: () => runner.current?.stop(),
     notSent: () => runner.current?.notSent(),

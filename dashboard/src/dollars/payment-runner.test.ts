@@ -2,6 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import type { WalletAccount } from "@inference/sdk/connection";
+import type { Payment } from "@inference/sdk/payment";
 import {
   connectionTo,
   contracts,
@@ -13,10 +14,10 @@ import {
   word,
 } from "@inference/sdk/testing/scripted-node";
 import { encodeEventTopics, type Transport, zeroAddress } from "viem";
-import { keepPlan, type Plan, readPlan } from "./plan.ts";
-import type { PlanRunner, PlanView } from "./plan-runner.ts";
+import type { PaymentRunner, PaymentView } from "./payment-runner.ts";
+import { keepPayment, readPayment } from "./payment-store.ts";
 
-/** What a page does with a wallet's plan: nothing is paid twice, and no wait is without a way out. */
+/** The page's runner and the library's payment machine: nothing is paid twice, and each wait can be left. */
 const hash = `0x${"d".repeat(64)}` as const;
 const { address } = signer;
 const stored = new Map<string, string>();
@@ -35,9 +36,9 @@ Object.defineProperty(globalThis, "localStorage", {
 });
 beforeEach(() => stored.clear());
 
-const plan: Plan = {
+const payment: Payment = {
   ...{ chainId: 1, amountToken: "1000000", pay: "approve", isMinted: false, isCredited: false },
-  ...{ kept: null, shown: null, startedAt: 0 },
+  ...{ kept: null, shown: null },
 };
 const asked = {
   ...({ step: "mint" } as const),
@@ -74,16 +75,16 @@ function chain(answer: (method: string) => unknown = () => undefined): Transport
 let tabs = 0;
 async function openTab(account: WalletAccount, node: Transport) {
   tabs += 1;
-  const module = (await import(`./plan-runner.ts?${tabs}`)) as typeof import("./plan-runner.ts");
+  const module = (await import(`./payment-runner.ts?${tabs}`)) as typeof import("./payment-runner.ts");
   const connection = connectionTo(node, quietNode(2), { account });
-  let view: PlanView | undefined;
-  const runner = module.planRunner(connection, address, (now) => {
+  let view: PaymentView | undefined;
+  const runner = module.paymentRunner(connection, address, (now) => {
     view = now;
   });
   return {
     runner,
     view: () => view,
-    until: (is: (view: PlanView) => boolean) => until(() => view !== undefined && is(view)),
+    until: (is: (view: PaymentView) => boolean) => until(() => view !== undefined && is(view)),
   };
 }
 
@@ -94,16 +95,16 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-async function ended(tab: { runner: PlanRunner; until(is: (view: PlanView) => boolean): Promise<void> }) {
+async function ended(tab: { runner: PaymentRunner; until(is: (view: PaymentView) => boolean): Promise<void> }) {
   await tab.until(({ isRunning, isElsewhere }) => !isRunning && !isElsewhere);
 }
 
 test("after an error of the wallet that is no refusal, what was asked is kept and looked for, and not asked again", async () => {
   const wallet = walletThat(failing(-32_603));
   const tab = await openTab(wallet, chain());
-  tab.runner.begin(plan);
+  tab.runner.begin(payment);
   await tab.until(({ error }) => error !== undefined);
-  equal(readPlan(address)?.kept?.step, "mint");
+  equal(readPayment(address)?.kept?.step, "mint");
   tab.runner.goOn();
   await tab.until(({ isRunning }) => isRunning);
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -114,16 +115,16 @@ test("after an error of the wallet that is no refusal, what was asked is kept an
 test("what the owner of a wallet declines is asked again", async () => {
   const wallet = walletThat(failing(4_001));
   const tab = await openTab(wallet, chain());
-  tab.runner.begin(plan);
+  tab.runner.begin(payment);
   await tab.until(({ error }) => error !== undefined);
-  equal(readPlan(address)?.kept, null);
+  equal(readPayment(address)?.kept, null);
   tab.runner.goOn();
   await until(() => wallet.asked === 2);
   tab.runner.close();
 });
 
 test("a transaction that reverted is over", async () => {
-  keepPlan(address, { ...plan, kept: { ...asked, hash } });
+  keepPayment(address, { ...payment, kept: { ...asked, hash } });
   const reverted = chain((method) =>
     method === "eth_getTransactionReceipt" ? receiptOf(hash, { isReverted: true }) : undefined,
   );
@@ -131,20 +132,20 @@ test("a transaction that reverted is over", async () => {
   const tab = await openTab(wallet, reverted);
   tab.runner.open();
   await tab.until(({ error }) => error !== undefined);
-  equal(readPlan(address)?.kept, null);
+  equal(readPayment(address)?.kept, null);
   tab.runner.goOn();
   await until(() => wallet.asked === 1);
   tab.runner.close();
 });
 
 test("a wait for a transaction that the chain never shows can be stopped, and is kept", async () => {
-  keepPlan(address, { ...plan, kept: { ...asked, hash } });
+  keepPayment(address, { ...payment, kept: { ...asked, hash } });
   const tab = await openTab(walletThat(never), chain());
   tab.runner.open();
   await tab.until(({ isRunning }) => isRunning);
   tab.runner.stop();
   await ended(tab);
-  equal(readPlan(address)?.kept?.hash, hash);
+  equal(readPayment(address)?.kept?.hash, hash);
   tab.runner.close();
 });
 
@@ -156,7 +157,7 @@ const transfer = logOf(contracts.inferenceToken, {
 });
 
 test("what is given up is looked for first, and again before the wallet is asked anew", async () => {
-  keepPlan(address, { ...plan, kept: asked });
+  keepPayment(address, { ...payment, kept: asked });
   let isMined = false;
   const late = chain((method) => {
     if (!isMined) return undefined;
@@ -166,37 +167,37 @@ test("what is given up is looked for first, and again before the wallet is asked
   const wallet = walletThat(never);
   const tab = await openTab(wallet, late);
   tab.runner.notSent();
-  await tab.until(({ plan, isRunning }) => !isRunning && plan?.kept === null);
+  await tab.until(({ payment, isRunning }) => !isRunning && payment?.kept === null);
   // Its owner confirms the request that was still open.
   isMined = true;
   tab.runner.goOn();
-  await until(() => readPlan(address)?.isMinted === true);
+  await until(() => readPayment(address)?.isMinted === true);
   await until(() => wallet.asked === 1);
-  equal(readPlan(address)?.kept?.step, "activate");
+  equal(readPayment(address)?.kept?.step, "activate");
   tab.runner.close();
 
-  keepPlan(address, { ...plan, kept: asked });
+  keepPayment(address, { ...payment, kept: asked });
   const unasked = walletThat(never);
   const other = await openTab(unasked, late);
   other.runner.notSent();
-  await other.until(({ plan, isRunning }) => !isRunning && plan?.isMinted === true);
+  await other.until(({ payment, isRunning }) => !isRunning && payment?.isMinted === true);
   equal(unasked.asked, 0);
   other.runner.close();
 });
 
-test("one tab at a time runs a plan, and the next one takes it as it is kept then", async () => {
+test("one tab at a time runs a payment, and the next one takes it as it is kept then", async () => {
   const [first, second] = [walletThat(never), walletThat(never)];
   const [tab, other] = [await openTab(first, chain()), await openTab(second, chain())];
-  tab.runner.begin(plan);
+  tab.runner.begin(payment);
   await until(() => first.asked === 1);
-  other.runner.begin({ ...plan, amountToken: "2000000" });
+  other.runner.begin({ ...payment, amountToken: "2000000" });
   await other.until(({ isElsewhere }) => isElsewhere);
-  equal(other.view()?.plan?.amountToken, "1000000");
+  equal(other.view()?.payment?.amountToken, "1000000");
   tab.runner.close();
   await ended(other);
   other.runner.goOn();
   await other.until(({ isRunning }) => isRunning);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  deepEqual([second.asked, readPlan(address)?.kept?.step], [0, "mint"]);
+  deepEqual([second.asked, readPayment(address)?.kept?.step], [0, "mint"]);
   other.runner.close();
 });
