@@ -202,11 +202,8 @@ function isProduction(file: string): boolean {
   return !/(\.(test|budget)\.tsx?$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
 }
 
-/** Without the examples of the documentation, which are shown and not run. */
 function productionFiles(folder: string): string[] {
-  return sourceFiles(folder).filter(
-    (file) => isProduction(file) && !/\/docs\/(snippets|wallet-program)\.ts$/.test(file),
-  );
+  return sourceFiles(folder).filter(isProduction);
 }
 
 function withoutComments(file: string): string {

@@ -1,7 +1,7 @@
 import {
   type Connection,
   ContractError,
-  isReplaced,
+  isOver,
   type OnProgress,
   type Progress,
   resume,
@@ -38,7 +38,14 @@ const schema = z.strictObject({
 export type Pending = z.infer<typeof schema>;
 
 type Owner = Connection & { account: { address: string } };
-export type Paid = { hash: Hash; chainId: number; isResumed: boolean };
+
+/** The output of every command that pays. */
+export const paidOutput = {
+  chain_id: z.int(),
+  hash: z.string().describe("Of the transaction."),
+  is_resumed: z.boolean().describe("Whether an earlier run had begun it."),
+};
+export type Paid = { chain_id: number; hash: Hash; is_resumed: boolean };
 
 /**
  * Pays for an intent once. First it finishes what earlier runs of this account left; if that was the same intent, it is
@@ -66,7 +73,7 @@ async function pay(
     const hash = await finish(context, connection, left);
     if (hash !== undefined && left.intent === intent && left.signed.step !== "approve") {
       context.afterOutput.push(() => forget(context, left));
-      return { hash, chainId: left.signed.chainId, isResumed: true };
+      return { chain_id: left.signed.chainId, hash, is_resumed: true };
     }
     forget(context, left);
   }
@@ -74,7 +81,7 @@ async function pay(
   try {
     const { hash } = await act({ onProgress: keeper });
     context.afterOutput.push(() => kept.forEach((each) => void forget(context, each)));
-    return { hash, chainId: kept.at(-1)?.signed.chainId ?? 0, isResumed: false };
+    return { chain_id: kept.at(-1)?.signed.chainId ?? 0, hash, is_resumed: false };
   } catch (error) {
     // It is in a block and did nothing: there is nothing left to finish.
     if (error instanceof ContractError && error.hash !== null) for (const each of kept) forget(context, each);
@@ -102,21 +109,19 @@ export function pendingOf({ folder }: Context, { gateway, account }: Owner): Pen
     .sort((one, other) => nonceOf(one) - nonceOf(other) || (one.madeAt < other.madeAt ? -1 : 1));
 }
 
-/** Sends it, again if need be, and waits for its end. Undefined: it did not happen, and never will. */
+/** Waits for a transaction's end, and sends it again if no node has it. Undefined: it paid nothing and never will. */
 export async function finish(context: Context, connection: Owner, left: Pending): Promise<Hash | undefined> {
   const { intent, signed } = left;
   context.say(`Going on with \`infer ${intent}\`, which was interrupted (${signed.step}, ${signed.hash}).`);
   try {
     return (await resume(connection, signed, { onProgress: (progress) => context.say(lineOf(progress)) })).hash;
   } catch (error) {
-    const isOver = error instanceof ContractError;
-    if (isOver && error.hash !== null) context.say(sentenceOf(error));
-    else if (isOver && (await isReplaced(connection, signed))) {
-      context.say("Another transaction took its place: it paid nothing.");
-    } else {
+    if (!(await isOver(connection, signed, error))) {
       context.say("Nothing else is paid before it has ended. `infer resume` tries again, with --forget it is dropped.");
       throw error;
     }
+    const isReverted = error instanceof ContractError && error.hash !== null;
+    context.say(isReverted ? sentenceOf(error) : "Another transaction took its place: it paid nothing.");
     return undefined;
   }
 }

@@ -12,9 +12,9 @@ import { readDirectory } from "./directory.ts";
 import { changeKey, createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
 import { type BuyOptions, buy, quoteMarket } from "./market.ts";
 import { type MintOptions, mint } from "./mint.ts";
-import type { AskedTransaction } from "./progress.ts";
+import { type BegunTransaction, giveUp, type Payment, type PaymentOptions, runPayment } from "./payment.ts";
 import { resume } from "./resume.ts";
-import type { SendOptions, SignedTransaction } from "./send.ts";
+import type { SendOptions } from "./send.ts";
 import {
   type ActivityOptions,
   readActivity,
@@ -39,7 +39,9 @@ export function createClient(options: ConnectionOptions) {
     activate: (options: ActivateOptions) => activate(connection, options),
     activateFrom: (options: ActivateOptions & { chainId: number }) => activateFrom(connection, options),
     bridge: (options: BridgeOptions) => bridge(connection, options),
-    resume: (kept: SignedTransaction | AskedTransaction, options?: SendOptions) => resume(connection, kept, options),
+    resume: (kept: BegunTransaction, options?: SendOptions) => resume(connection, kept, options),
+    runPayment: (payment: Payment, options: PaymentOptions) => runPayment(connection, payment, options),
+    giveUp: (payment: Payment) => giveUp(connection, payment),
     createKey: (terms?: KeyTerms) => createKey(connection, terms),
     keys: {
       list: () => listKeys(connection),

@@ -12,12 +12,14 @@ import { privateKeyToAccount } from "viem/accounts";
 import { chainClients } from "./chain-clients.ts";
 import { contractOn, readChain } from "./directory.ts";
 import {
+  type BegunTransaction,
   type Client,
   ContractError,
   createClient,
+  type Payment,
   type Progress,
+  phaseOf,
   RefusedError,
-  type SignedTransaction,
 } from "./index.ts";
 
 /** The library against three chains and a gateway. */
@@ -71,31 +73,40 @@ for (const [chainId, pay] of [
 }
 
 for (const at of ["signed", "sent", "confirmed"] as const) {
-  test(`interrupted when it is ${at}, a step goes on and nothing is paid twice`, async () => {
+  test(`interrupted when each transaction is ${at}, a payment goes on and nothing is paid twice`, async () => {
     const client = clientOf(3);
     const before = { credits: await client.credits(), dollars: await dollarsOf(client) };
-    const interruption = new Error("the process dies here");
-    let kept: SignedTransaction | undefined;
-    const dieAt = (progress: Progress) => {
-      if (progress.stage === "signed") kept = progress;
-      if (progress.stage === at) throw interruption;
+    let payment: Payment = {
+      ...{ chainId: 31_337, amountToken: String(DOLLAR), pay: "either", isMinted: false, isCredited: false },
+      ...{ kept: null, shown: null },
     };
-    const goOn = async () => {
-      ok(kept);
-      const { hash } = kept;
-      equal((await clientOf(3).resume(kept)).hash, hash);
-      // Again is harmless.
-      equal((await clientOf(3).resume(kept)).hash, hash);
+    const died: string[] = [];
+    const signed: BegunTransaction[] = [];
+    const keep = (next: Payment) => {
+      payment = JSON.parse(JSON.stringify(next)) as Payment;
+      const { step = "", stage } = next.shown ?? {};
+      if (stage === "signed" && next.kept !== null) signed.push(next.kept);
+      if (stage !== at || died.includes(step)) return;
+      died.push(step);
+      throw new Error("the process dies here");
     };
-    await rejects(client.mint({ amountToken: DOLLAR, onProgress: dieAt }), interruption);
-    await goOn();
+    const options = { keep, mayAsk: true, signal: new AbortController().signal };
+    await rejects(client.runPayment(payment, options), /dies here/);
+    await rejects(clientOf(3).runPayment(payment, options), /dies here/);
+    equal(phaseOf(await clientOf(3).runPayment(payment, options)), "done");
+    deepEqual(
+      [died, signed.map(({ step }) => step)],
+      [
+        ["mint", "activate"],
+        ["mint", "activate"],
+      ],
+    );
+    // To resume again is harmless.
+    for (const each of signed) equal((await client.resume(each)).hash, each.hash);
     equal(await dollarsOf(client), before.dollars - DOLLAR);
-    equal(await tokensOf(client, 31_337), DOLLAR);
-    await rejects(client.activate({ amountToken: DOLLAR, onProgress: dieAt }), interruption);
-    await goOn();
+    equal(await tokensOf(client, 31_337), 0n);
     const { total_credits_nano_usd: total } = await client.credits();
     equal(total, before.credits.total_credits_nano_usd + 1_000_000_000);
-    equal(await tokensOf(client, 31_337), 0n);
   });
 }
 

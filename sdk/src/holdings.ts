@@ -1,10 +1,10 @@
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { erc20Abi, type Hex } from "viem";
-import { chainClients } from "./chain-clients.ts";
+import { chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
-import { contractOn, type DirectoryChain, readDirectory } from "./directory.ts";
+import { contractOn, readDirectory } from "./directory.ts";
 
-/** What an address has on a chain. */
+/** The coins, dollars and tokens of an address on a chain. */
 export type Holdings = {
   chainId: number;
   name: string | null;
@@ -13,9 +13,10 @@ export type Holdings = {
   /** In the stablecoin's own units. */
   dollar: { amount: bigint; decimals: number };
   amountToken: bigint;
+  isContract: boolean;
 };
 
-/** What an address has on each chain that the gateway names. A chain that cannot be read has the reason. */
+/** The holdings on each chain that the gateway names, or the reason why a chain cannot be read. */
 export async function readHoldings(
   connection: Connection,
   address: Hex,
@@ -23,7 +24,7 @@ export async function readHoldings(
   const { chains } = await readDirectory(connection);
   return Promise.all(
     chains.map((chain) =>
-      holdingsOn(connection, chain, address).catch((error: unknown) => ({
+      holdingsOn(connection, chain.chain_id, address).catch((error: unknown) => ({
         ...{ chainId: chain.chain_id, name: chain.name },
         unread: error instanceof Error ? error.message : String(error),
       })),
@@ -31,15 +32,18 @@ export async function readHoldings(
   );
 }
 
-async function holdingsOn(connection: Connection, chain: DirectoryChain, address: Hex): Promise<Holdings> {
-  const { reader } = await chainClients(connection, chain.chain_id);
-  const dollar = { address: contractOn(connection, chain, "stablecoin"), abi: erc20Abi } as const;
-  const token = { address: contractOn(connection, chain, "inferenceToken"), abi: inferenceTokenAbi } as const;
-  const [coinWei, amount, decimals, amountToken] = await Promise.all([
+/** The holdings on one chain. */
+export async function holdingsOn(connection: Connection, chainId: number, address: Hex): Promise<Holdings> {
+  const clients = await chainClients(connection, chainId);
+  const { reader, entry } = clients;
+  const dollar = { address: contractOn(connection, entry, "stablecoin"), abi: erc20Abi } as const;
+  const token = { address: contractOn(connection, entry, "inferenceToken"), abi: inferenceTokenAbi } as const;
+  const [coinWei, amount, decimals, amountToken, hasCode] = await Promise.all([
     reader.getBalance({ address }),
     reader.readContract({ ...dollar, functionName: "balanceOf", args: [address] }),
     reader.readContract({ ...dollar, functionName: "decimals" }),
     reader.readContract({ ...token, functionName: "balanceOf", args: [address] }),
+    isContract(clients, address),
   ]);
-  return { chainId: chain.chain_id, name: chain.name, coinWei, dollar: { amount, decimals }, amountToken };
+  return { chainId, name: entry.name, coinWei, dollar: { amount, decimals }, amountToken, isContract: hasCode };
 }

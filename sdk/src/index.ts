@@ -29,10 +29,21 @@ export { type BuyOptions, buy, hasMarket, type MarketQuote, marketLimit, quoteMa
 export * from "./mint.ts";
 export * from "./models.ts";
 export { type OfferSigner, type OfferState, putOffer, readOffer } from "./offers.ts";
+export {
+  type BegunTransaction,
+  giveUp,
+  isBurned,
+  isOver,
+  type Payment,
+  type PaymentOptions,
+  phaseOf,
+  phases,
+  runPayment,
+} from "./payment.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { keepingReceipts, receiptsOf } from "./receipts-kept.ts";
 export { resume } from "./resume.ts";
-export { isReplaced, MAX_COST_WEI, type SendOptions, type SignedTransaction } from "./send.ts";
+export { MAX_COST_WEI, type SendOptions, type SignedTransaction } from "./send.ts";
 export { signIn } from "./session.ts";
 export { createSignedKey } from "./signed-key.ts";
 export * from "./spending.ts";

@@ -6,19 +6,19 @@ import { type SendOptions, type SignedTransaction, sendSigned, untilFinal } from
 import { followAsked } from "./wallet-transaction.ts";
 
 /**
- * Goes on with a step from the transaction that its progress told as `signed`. It is sent again if no node has it, and
- * never a second one: nothing is paid twice. An approval alone mints nothing: call `mint` again after it.
+ * Continues a step from its transaction, as progress `signed` or `asked` told it. A signed transaction is sent again if
+ * no node has it, and no second one is made: nothing is paid twice. After an approval, call `mint` again.
  *
- * What was told as `asked` is looked for on the chain, until it is there or the signal is aborted: the wallet may or may
- * not have sent it, which nobody else knows. With the hash that `sent` told it is found at once.
+ * A transaction that a wallet was asked to send is found by its hash, or by its effect on the chain. The search ends
+ * when the signal is aborted: a wallet does not tell whether it sent the transaction.
  */
 export async function resume(
   connection: Connection,
-  kept: SignedTransaction | AskedTransaction,
+  begun: SignedTransaction | AskedTransaction,
   options: SendOptions = {},
 ): Promise<{ hash: Hash }> {
-  const { step, chainId } = kept;
-  const sent = "serialized" in kept ? sendSigned(connection, kept, options) : followAsked(connection, kept, options);
+  const { step, chainId } = begun;
+  const sent = "serialized" in begun ? sendSigned(connection, begun, options) : followAsked(connection, begun, options);
   const { hash } = await sent;
   if (step === "activate" || step === "activateFrom") await untilCredited(connection, { chainId, hash, step }, options);
   if (step === "bridge") await untilFinal(connection, { chainId, hash, step }, options);

@@ -9,11 +9,9 @@ import {
   type Hex,
   keccak256,
   parseTransaction,
-  recoverTransactionAddress,
   TransactionNotFoundError,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
-  type TransactionSerialized,
 } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Account, Connection } from "./connection.ts";
@@ -171,9 +169,9 @@ function lost(chainId: number, hash: Hash): ClientError {
 }
 
 /**
- * Whether a transaction that its chain refuses can never be in a block: another one with its nonce is final. While one
- * is there that is not final yet, it waits. Of two nodes behind one address, one may know of the nonce and the other
- * not yet of the transaction, so that nothing earlier proves it.
+ * Whether a transaction of the account that its chain refuses can never be in a block: another one with its nonce is
+ * final. Waits while another one is in a block that is not final. Nothing earlier proves it: of two nodes behind one
+ * address, one may know the nonce while the other does not know the transaction yet.
  */
 export async function isReplaced(
   connection: Connection,
@@ -181,7 +179,7 @@ export async function isReplaced(
   { signal }: Pick<SendOptions, "signal"> = {},
 ): Promise<boolean> {
   const { reader } = await chainClients(connection, chainId);
-  const address = await recoverTransactionAddress({ serializedTransaction: serialized as TransactionSerialized });
+  const { address } = requireAccount(connection);
   const { nonce = 0 } = parseTransaction(serialized);
   for (;;) {
     const isFinal = (await reader.getTransactionCount({ address, blockTag: "finalized" })) > nonce;

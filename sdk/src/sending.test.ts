@@ -1,16 +1,8 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { parseTransaction } from "viem";
-import {
-  type Account,
-  activate,
-  activateFrom,
-  isReplaced,
-  mint,
-  type Progress,
-  type SignedTransaction,
-} from "./index.ts";
-import { untilFinal } from "./send.ts";
+import { type Account, activate, activateFrom, mint, type Progress, type SignedTransaction } from "./index.ts";
+import { isReplaced, untilFinal } from "./send.ts";
 import {
   connectionTo,
   contracts,

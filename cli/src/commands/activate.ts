@@ -5,8 +5,7 @@ import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
-import { paidOutput } from "../paid-output.ts";
-import { payOnce } from "../pending.ts";
+import { paidOutput, payOnce } from "../pending.ts";
 
 export const activate = command({
   name: "activate",
@@ -24,11 +23,11 @@ export const activate = command({
     const amountToken = readDollars(amount);
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
-    const { hash, isResumed } = await payOnce(context, connection, {
+    const paid = await payOnce(context, connection, {
       intent: `activate ${intended(amountToken)} --chain ${chainId}`,
       act: (send) => activateFrom(connection, { ...send, amountToken, chainId }),
     });
-    return { chain_id: chainId, hash, is_resumed: isResumed, amount_token: String(amountToken) };
+    return { ...paid, amount_token: String(amountToken) };
   },
   text: ({ amount_token: amount, hash }) =>
     `${dollars(BigInt(amount))} are in the balance: ${hash}\nNext: \`infer chat "Hello"\`.`,

@@ -7,8 +7,7 @@ import { connectAsOwner } from "../connections.ts";
 import { UsageError } from "../errors.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
-import { paidOutput } from "../paid-output.ts";
-import { payOnce } from "../pending.ts";
+import { paidOutput, payOnce } from "../pending.ts";
 
 export const bridge = command({
   name: "bridge",
@@ -38,7 +37,7 @@ export const bridge = command({
     const { chain_id: toChainId } = await findChain(connection, to);
     if (fromChainId === toChainId) throw new UsageError("--from and --to name the same chain.");
     const whom = recipient === undefined ? "" : ` --recipient ${recipient}`;
-    const { hash, isResumed } = await payOnce(context, connection, {
+    const paid = await payOnce(context, connection, {
       intent: `bridge ${intended(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`,
       act: (send) =>
         bridgeTokens(connection, {
@@ -46,12 +45,11 @@ export const bridge = command({
           ...(recipient === undefined ? {} : { to: recipient }),
         }),
     });
-    const paid = { chain_id: fromChainId, hash, is_resumed: isResumed };
     const output = { ...paid, to_chain_id: toChainId, amount_token: String(amountToken) };
     if (options["no-wait"] === true) return { ...output, arrived: null };
     context.say(`bridge: on its way to chain ${toChainId}`);
     const onWaiting = (): void => context.say("bridge: there, and waits for what covers it, which can take a day");
-    const sent = { fromChainId, toChainId, hash };
+    const sent = { fromChainId, toChainId, hash: paid.hash };
     const arrived = await untilArrived(connection, sent, { onWaiting }).catch((error: unknown) => {
       // It was discarded: that is its end, and the same command would find it again.
       if (error instanceof ContractError && error.hash !== null) for (const forget of context.afterOutput) forget();

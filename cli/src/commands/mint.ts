@@ -5,8 +5,7 @@ import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
-import { paidOutput } from "../paid-output.ts";
-import { payOnce } from "../pending.ts";
+import { paidOutput, payOnce } from "../pending.ts";
 
 export const mint = command({
   name: "mint",
@@ -22,7 +21,7 @@ export const mint = command({
     const amountToken = readDollars(amount);
     const connection = await connectAsOwner(context, options);
     const chain = await findChain(connection, options.chain);
-    const { hash, isResumed } = await payOnce(context, connection, {
+    const paid = await payOnce(context, connection, {
       intent: `mint ${intended(amountToken)} --chain ${chain.chain_id}`,
       act: (send) =>
         mintTokens(connection, {
@@ -30,7 +29,7 @@ export const mint = command({
           ...(options.approve === true ? { pay: "approve" as const } : {}),
         }),
     });
-    return { chain_id: chain.chain_id, hash, is_resumed: isResumed, amount_token: String(amountToken) };
+    return { ...paid, amount_token: String(amountToken) };
   },
   text: ({ amount_token: amount, chain_id: chain, hash }) =>
     `Minted ${dollars(BigInt(amount))} on chain ${chain}: ${hash}\n` +

@@ -5,7 +5,7 @@ import type { Wallet } from "../wallet/wallet.ts";
 import { OnTheirWay } from "./on-their-way.tsx";
 import { PayForm } from "./pay-form.tsx";
 import { Progress } from "./progress.tsx";
-import { usePlan } from "./use-plan.ts";
+import { usePayment } from "./use-payment.ts";
 
 /** From dollars in a wallet to a balance. */
 export default function Dollars(): ReactNode {
@@ -23,13 +23,13 @@ export default function Dollars(): ReactNode {
 }
 
 function Own({ wallet }: { wallet: Wallet }): ReactNode {
-  const state = usePlan(wallet);
+  const state = usePayment(wallet);
   return (
     <KeepFocus>
-      {state.plan === null ? (
+      {state.payment === null ? (
         <PayForm wallet={wallet} begin={state.begin} />
       ) : (
-        <Progress wallet={wallet} plan={state.plan} state={state} />
+        <Progress wallet={wallet} payment={state.payment} state={state} />
       )}
       <OnTheirWay wallet={wallet} />
     </KeepFocus>

@@ -1,4 +1,5 @@
 import { parseDecimal } from "@inference/protocol/money";
+import type { Payment } from "@inference/sdk/payment";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { tokenUsd } from "../format.ts";
 import { type Chain, chainName, dollarName } from "../gateway.ts";
@@ -6,17 +7,16 @@ import { Card, Failure, Field, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
 import { useHoldings } from "./holdings.ts";
-import type { Plan } from "./plan.ts";
 
 /** How much, from which chain. */
-export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan) => void }): ReactNode {
+export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Payment) => void }): ReactNode {
   const { chains } = wallet.directory;
   const [chosen, choose] = useState(
     () => chains.find(({ chain_id: id }) => id === wallet.chainId)?.chain_id ?? chains[0]?.chain_id,
   );
   const [text, setText] = useState("5");
   const [wanted, setSource] = useState<"dollars" | "tokens">("dollars");
-  const [pay, setPay] = useState<Plan["pay"]>("either");
+  const [pay, setPay] = useState<Payment["pay"]>("either");
   const chain = chains.find(({ chain_id: id }) => id === chosen);
   const holdings = useHoldings(wallet, chain?.chain_id ?? 0);
   // Where there are no tokens, nothing is left to choose.
@@ -43,7 +43,6 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
       isCredited: false,
       kept: null,
       shown: null,
-      startedAt: Date.now(),
     });
   };
   return (

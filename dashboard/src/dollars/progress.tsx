@@ -1,31 +1,39 @@
 import { ClientError, ContractError } from "@inference/sdk/errors";
+import { isBurned, type Payment, phaseOf, phases } from "@inference/sdk/payment";
 import type { ReactNode } from "react";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { chainName } from "../gateway.ts";
 import { Card, CopyButton, Note, textOf } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import type { Plan } from "./plan.ts";
-import type { PlanState } from "./use-plan.ts";
+import type { PaymentState } from "./use-payment.ts";
 
 type Mark = "done" | "now" | "failed" | "later";
 
 /** Where the dollars are, step by step. */
-export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; state: PlanState }): ReactNode {
-  const chain = wallet.directory.chains.find(({ chain_id: id }) => id === plan.chainId);
-  const on = chainName(chain ?? { chain_id: plan.chainId, name: null });
+export function Progress({
+  wallet,
+  payment,
+  state,
+}: {
+  wallet: Wallet;
+  payment: Payment;
+  state: PaymentState;
+}): ReactNode {
+  const chain = wallet.directory.chains.find(({ chain_id: id }) => id === payment.chainId);
+  const on = chainName(chain ?? { chain_id: payment.chainId, name: null });
   const { error, isRunning, isElsewhere } = state;
-  const isAsked = plan.kept !== null && plan.kept.hash === undefined;
-  const mayGoOn = !plan.isCredited && !isRunning && !isElsewhere;
-  const mayLook = plan.kept !== null && !isBurned(plan) && !plan.isCredited && !isElsewhere;
-  const steps = stepsOf(plan, state, on);
+  const isAsked = payment.kept !== null && payment.kept.hash === undefined;
+  const mayGoOn = !payment.isCredited && !isRunning && !isElsewhere;
+  const mayLook = payment.kept !== null && !isBurned(payment) && !payment.isCredited && !isElsewhere;
+  const steps = stepsOf(payment, state, on);
   const said = steps
     .filter(({ mark }) => mark === "now" || mark === "failed")
     .map(({ title, mark }) => `${title}: ${SAID[mark]}`);
-  const title = plan.isCredited
-    ? `${tokenUsd(BigInt(plan.amountToken))} added`
-    : `Adding ${tokenUsd(BigInt(plan.amountToken))} from ${on}`;
+  const title = payment.isCredited
+    ? `${tokenUsd(BigInt(payment.amountToken))} added`
+    : `Adding ${tokenUsd(BigInt(payment.amountToken))} from ${on}`;
   return (
-    <Card title={title} className={plan.isCredited ? "keep" : ""}>
+    <Card title={title} className={payment.isCredited ? "keep" : ""}>
       <ol className="steps" aria-label="Steps">
         {steps.map(({ title, mark, about }, index) => (
           <li key={title} className={mark} aria-current={mark === "now" ? "step" : undefined}>
@@ -43,10 +51,10 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
         ))}
       </ol>
       <p className="hidden" role="status">
-        {plan.isCredited ? "The dollars are in your balance." : said}
+        {payment.isCredited ? "The dollars are in your balance." : said}
       </p>
-      {error === undefined ? null : <Problem {...{ error, on, plan }} />}
-      {plan.isCredited ? (
+      {error === undefined ? null : <Problem {...{ error, on, payment }} />}
+      {payment.isCredited ? (
         <div className="row">
           <a className="button first" href="#/keys">
             Make a key
@@ -62,19 +70,19 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
           <button type="button" className="first" onClick={() => state.goOn()}>
             {error === undefined ? "Continue" : "Try again"}
           </button>
-          {isBought(plan) && !plan.isMinted && plan.kept === null ? (
+          {isBought(payment) && !payment.isMinted && payment.kept === null ? (
             <button type="button" onClick={() => state.goOn({ maxCostToken: null })}>
-              Pay {tokenUsd(BigInt(plan.amountToken))} at the fixed price instead
+              Pay {tokenUsd(BigInt(payment.amountToken))} at the fixed price instead
             </button>
           ) : null}
-          {plan.pay === "either" && !plan.isMinted && plan.kept === null ? (
+          {payment.pay === "either" && !payment.isMinted && payment.kept === null ? (
             <button type="button" onClick={() => state.goOn({ pay: "approve" })}>
               Pay by approval instead
             </button>
           ) : null}
-          {plan.kept === null || isBurned(plan) ? (
+          {payment.kept === null || isBurned(payment) ? (
             <button type="button" onClick={state.clear}>
-              {endOf(plan, error)}
+              {endOf(payment, error)}
             </button>
           ) : null}
         </div>
@@ -91,24 +99,24 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
           </button>
         </div>
       ) : null}
-      {isRunning && plan.kept !== null && !isAsked ? (
+      {isRunning && payment.kept !== null && !isAsked ? (
         <div className="row">
           <button type="button" className="little" onClick={state.stop}>
             Stop waiting
           </button>
         </div>
       ) : null}
-      {(plan.unsent ?? []).length > 0 && plan.kept === null && mayGoOn ? (
+      {(payment.unsent ?? []).length > 0 && payment.kept === null && mayGoOn ? (
         <p className="small quiet">
           The chain does not show it. If your wallet still has the request, decline it there before you go on.
         </p>
       ) : null}
-      {plan.shown?.hash ? (
+      {payment.shown?.hash ? (
         <div className="row small quiet">
           <span>
-            Transaction <span className="mono">{shortHex(plan.shown.hash)}</span>
+            Transaction <span className="mono">{shortHex(payment.shown.hash)}</span>
           </span>
-          <CopyButton text={plan.shown.hash} label="Copy its number" />
+          <CopyButton text={payment.shown.hash} label="Copy its number" />
         </div>
       ) : null}
       {isRunning ? <p className="small quiet">You may close this page: it goes on where it was.</p> : null}
@@ -118,79 +126,67 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
 
 const SAID: Readonly<Record<Mark, string>> = { done: "done", now: "now", failed: "stopped", later: "later" };
 
-function stepsOf(plan: Plan, { isRunning, error }: PlanState, on: string) {
-  const { shown, isMinted, isCredited } = plan;
+/** The phases of the payment, as lines of a list. */
+function stepsOf(payment: Payment, { isRunning, error }: PaymentState, on: string) {
+  const phase = phaseOf(payment);
   const live: Mark = isRunning ? "now" : error === undefined ? "later" : "failed";
-  const isSent = shown?.step.startsWith("activate") === true && plan.kept?.hash !== undefined;
-  const isFinal = isSent && (shown?.stage === "final" || shown?.stage === "waiting");
-  const isAfar = shown?.step === "activateFrom";
-  const pays = shown === null ? "Your wallet pays the dollars." : doingOf(plan);
-  const steps: { title: string; mark: Mark; about?: ReactNode }[] = [
-    {
-      title: isBought(plan) ? "Buy tokens on the market" : "Pay the dollars, get tokens",
-      mark: isMinted ? "done" : live,
-      about: isMinted ? undefined : pays,
-    },
-    {
-      title: "Activate the tokens",
-      mark: isSent || isCredited ? "done" : isMinted ? live : "later",
-      about: isSent || isCredited ? undefined : isMinted ? doingOf(plan) : "They are used up, and become your balance.",
-    },
-    {
-      title: `Wait until ${on} cannot undo it`,
-      mark: isFinal || isCredited ? "done" : isSent ? live : "later",
-      about: isSent && !isFinal && !isCredited ? "A moment, or some minutes: each chain takes its time." : undefined,
-    },
-    {
-      title: "In your balance",
-      mark: isCredited ? "done" : isFinal ? live : "later",
-      about: isFinal && !isCredited ? <Waiting plan={plan} isAfar={isAfar} /> : undefined,
-    },
-  ];
-  return steps;
+  const at = phase === "done" ? phases.length : phases.indexOf(phase);
+  const { shown } = payment;
+  const now: Readonly<Record<(typeof phases)[number], ReactNode>> = {
+    pay: shown === null ? "Your wallet pays the dollars." : doingOf(payment),
+    activate: doingOf(payment),
+    final: "A moment, or some minutes: each chain takes its time.",
+    credit: <Waiting shown={shown} />,
+  };
+  const titles: Readonly<Record<(typeof phases)[number], string>> = {
+    pay: isBought(payment) ? "Buy tokens on the market" : "Pay the dollars, get tokens",
+    activate: "Activate the tokens",
+    final: `Wait until ${on} cannot undo it`,
+    credit: "In your balance",
+  };
+  return phases.map((each, index): { title: string; mark: Mark; about: ReactNode } => ({
+    title: titles[each],
+    mark: index < at ? "done" : index === at ? live : "later",
+    about: index === at ? now[each] : index > at && each === "activate" ? ACTIVATING : undefined,
+  }));
 }
 
-/** Whether its tokens are used up: the rest happens without this page. */
-const isBurned = ({ kept, shown }: Plan): boolean =>
-  kept?.step.startsWith("activate") === true && ["confirmed", "final", "waiting"].includes(shown?.stage ?? "");
+const ACTIVATING = "They are used up, and become your balance.";
 
-function endOf(plan: Plan, error: unknown): string {
-  if (isBurned(plan)) return "Close: it goes on without this page";
+function endOf(payment: Payment, error: unknown): string {
+  if (isBurned(payment)) return "Close: it goes on without this page";
   if (error instanceof ContractError && error.hash !== null) return "Stop here";
-  return plan.isMinted ? "Stop here and keep the tokens" : "Cancel";
+  return payment.isMinted ? "Stop here and keep the tokens" : "Cancel";
 }
 
-const isBought = ({ maxCostToken = null }: Plan): boolean => maxCostToken !== null;
+const isBought = ({ maxCostToken = null }: Payment): boolean => maxCostToken !== null;
 
-function doingOf({ shown, kept }: Plan): string {
+function doingOf({ shown, kept }: Payment): string {
   if (kept !== null && kept.hash === undefined) return "Look at your wallet and confirm there.";
   if (kept !== null) return "Sent. Waiting until the chain has it …";
   if (shown?.step === "approve" && shown.stage === "confirmed") return "Approved. Next your wallet pays.";
   return "Your wallet will ask you to confirm.";
 }
 
-function Waiting({ plan: { shown }, isAfar }: { plan: Plan; isAfar: boolean }): ReactNode {
+function Waiting({ shown }: Pick<Payment, "shown">): ReactNode {
+  const dueAt = shown?.dueAt ?? null;
+  const isAfar = shown?.step === "activateFrom";
   return (
     <>
       {shown?.waitsFor ?? (isAfar ? "On its way from that chain." : "The service reads it next.")}
-      {shown?.dueAt == null ? null : (
-        <>
-          {" "}
-          At the latest {when(shown.dueAt)} ({fromNow(shown.dueAt)}).
-        </>
-      )}
+      {dueAt === null ? null : ` At the latest ${when(dueAt)} (${fromNow(dueAt)}).`}
     </>
   );
 }
 
 /** What went wrong, and what to do. */
-function Problem({ error, on, plan }: { error: unknown; on: string; plan: Plan }): ReactNode {
+function Problem({ error, on, payment }: { error: unknown; on: string; payment: Payment }): ReactNode {
   const code = error instanceof ClientError ? error.code : undefined;
   const words =
     code === "wallet_rejected" ? (
       <p>
-        You declined in your wallet, so nothing was {plan.isMinted ? "activated: the tokens are still yours" : "paid"}.
-        Try again when you are ready.
+        You declined in your wallet, so nothing was{" "}
+        {payment.isMinted ? "activated: the tokens are still yours" : "paid"}. Try again when you are ready.
       </p>
     ) : code === "insufficient_gas" ? (
       <>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const page = readFileSync(new URL("../../../../docs/deploying-cloudflare.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../../docs/decisions/0061-what-cloudflare-costs.md", import.meta.url), "utf8");
 const { cost } = JSON.parse(readFileSync(new URL("../../results/cloudflare.json", import.meta.url), "utf8")) as {
   cost: { readings: { scenario: string; perRequest: Record<string, number> }[] };
 };
@@ -13,7 +13,7 @@ const cells = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-test("what a request costs in the operator's guide is what the last whole run counted", () => {
+test("the decision on cost has what the last whole run counted", () => {
   const lines = page.slice(page.indexOf("| | 1 account, 32 at once |")).split("\n\n", 1)[0]?.split("\n") ?? [];
   const [[, ...columns] = [], ...rows] = lines.map(cells);
   assert.equal(columns.length, cost.readings.length);

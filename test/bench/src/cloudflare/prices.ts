@@ -1,6 +1,6 @@
 /**
  * Cloudflare's prices on the Workers paid plan beyond what it includes, in dollars for a million, as quoted in
- * `docs/deploying-cloudflare.md`. They are Cloudflare's to change.
+ * `docs/decisions/0061-what-cloudflare-costs.md`. They are Cloudflare's to change.
  */
 export const usdPerMillion = {
   workerRequests: 0.3,
