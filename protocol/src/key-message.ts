@@ -1,5 +1,6 @@
 import type { Address } from "./credential.ts";
 import { formatSiweMessage } from "./siwe.ts";
+import type { LimitReset } from "./window.ts";
 
 /** The terms of a new key, as the query of the signed resource has them. All are optional. */
 export type KeyTermTexts = {
@@ -8,7 +9,7 @@ export type KeyTermTexts = {
   /** In US dollars, like 5.00. */
   limit?: string | undefined;
   /** Without it a limit is one over the key's lifetime. */
-  limit_reset?: "daily" | "monthly" | undefined;
+  limit_reset?: LimitReset | undefined;
   /** An RFC 3339 time. */
   expires_at?: string | undefined;
 };

@@ -125,7 +125,7 @@ await send({
       title: "Sign for an API key",
       about:
         "The wallet signs a message, which costs no gas. Its one resource is the key's terms, all optional: `name`, " +
-        "`limit` in dollars, `limit_reset` (`daily` or `monthly`; without it the limit is for the key's lifetime) and " +
+        "`limit` in dollars, `limit_reset` (without it the limit is for the key's lifetime) and " +
         "`expires_at`. The key is shown this once. `GET /api/v1/keys/message` writes the message for given terms.",
       code: `const terms = "name=laptop&limit=3.00&limit_reset=daily";
 const message = createSiweMessage({

@@ -1,3 +1,7 @@
+import { type Window, windows } from "@inference/protocol/window";
+
+const WINDOWS = `one of ${windows.join(" ")}` as `one of ${Window}`;
+
 /**
  * The rows of a partition, which are the authority on its state, and the schema that both hosts store them with. Every
  * row has an `id`, unique within its table and partition. A value is a string, a safe integer or null. Amounts are in
@@ -8,7 +12,7 @@
  */
 export const tableSchemas = {
   /** Ids: `balance`, `key:<keyId>`, `ceiling`, `capacity:<dayStart>`. Null: no limit. */
-  budget: { clustered: "partition", columns: { window: "one of day month lifetime", limitNanoUsd: "amount?" } },
+  budget: { clustered: "partition", columns: { window: WINDOWS, limitNanoUsd: "amount?" } },
   counter: {
     clustered: "partition",
     columns: {
@@ -58,7 +62,7 @@ export const tableSchemas = {
       /** First and last characters of the key, to recognise it. */
       label: "text",
       digest: "text",
-      window: "one of day month lifetime",
+      window: WINDOWS,
       limitNanoUsd: "amount?",
       disabled: "integer",
       revokedAt: "integer?",
