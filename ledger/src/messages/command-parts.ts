@@ -6,7 +6,7 @@ import type { Partition } from "./partition.ts";
 /** What several commands and replies have in common. */
 
 /** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
-export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
+export type PayerCredential = { kind: "key" | "session" /** The credential's digest. */; digest: string };
 
 /** The budgets that can refuse a request. */
 export type BudgetName = "balance" | "key" | "capacity" | "ceiling";

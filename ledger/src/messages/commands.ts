@@ -10,7 +10,7 @@ import type {
   Claim,
   Hearing,
   OfferName,
-  Payer,
+  PayerCredential,
   PostingTerms,
   ReserveReply,
   ResolveReply,
@@ -40,7 +40,7 @@ export type Commands = {
       at: number;
       amountNanoUsd: NanoUsd;
       leaseMs: number;
-      payer: Payer;
+      payer: PayerCredential;
       /** The agent that serves the request. */
       server?: OfferName | undefined;
       detail: string;

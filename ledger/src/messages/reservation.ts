@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { MAX_AGENTS_TRIED, MAX_ASKS } from "../rules/limits.ts";
-import type { AllowAnswer, Ask, Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
+import type { AllowAnswer, Ask, Claim, OfferName, PayerCredential, Refusal, ReserveReply } from "./commands.ts";
 import { sendHeard } from "./hearing.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
 import { attempt, type Saga, send } from "./saga.ts";
@@ -17,7 +17,7 @@ export type Reservation = {
   at: number;
   /** The payer's partition: an account, or an identity. */
   owner: Partition;
-  payer: Payer;
+  payer: PayerCredential;
   amountNanoUsd: NanoUsd;
   leaseMs: number;
   /** JSON: what the sweeper needs to settle the hold if this process dies. */

@@ -9,6 +9,7 @@ import {
   type Rows,
   type ToldRow,
 } from "../rows/tables.ts";
+import { MAX_TRANSACTIONS } from "./limits.ts";
 import type { Rule } from "./place.ts";
 import { positionId, positionOf } from "./position.ts";
 
@@ -142,11 +143,8 @@ export function recordsOf(
 /** Whether a transaction that may be in flight has a record of the account. */
 export function isSent(rows: ReadRows, account: string): boolean {
   const name = JSON.stringify(account.toLowerCase());
-  return rows.list("transaction", { limit: MAX_IN_FLIGHT }).some(({ records }) => records.includes(name));
+  return rows.list("transaction", { limit: MAX_TRANSACTIONS }).some(({ records }) => records.includes(name));
 }
-
-/** `SETTLER_WINDOW` is not higher. */
-const MAX_IN_FLIGHT = 64;
 
 export function recordId(account: string, beforeNanoUsd: NanoUsd): string {
   return `${account.toLowerCase()}:${positionId(beforeNanoUsd)}`;

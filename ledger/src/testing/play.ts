@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DAY_MS, utcDay, windowEnd } from "@inference/protocol/window";
 import { lowerAllowances } from "../messages/allowances.ts";
-import type { Claim, Command, Payer } from "../messages/commands.ts";
+import type { Claim, Command, PayerCredential } from "../messages/commands.ts";
 import { sendHeard } from "../messages/hearing.ts";
 import { agentPartition, ceilingPartition, type Partition } from "../messages/partition.ts";
 import { type Reservation, reserveRequest } from "../messages/reservation.ts";
@@ -90,7 +90,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
 
   async function request(
     owner: Partition,
-    payer: Payer,
+    payer: PayerCredential,
     amountNanoUsd: number,
     at: number,
     steps: number,
