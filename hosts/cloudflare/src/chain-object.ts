@@ -12,9 +12,8 @@ import { settingsOf } from "./settings.ts";
 
 /**
  * Watches the primary chain, posts statements on it, and reconciles the days: one object, which polls from its alarm.
- * What it read and what it signed is in the ledger, so nothing is lost with the object. The alarm never fails and
- * always sets the next one. Every `look` sets the alarm if it is missing. The runtime runs one alarm at a time, and so
- * one settler.
+ * Its state is in the ledger, so the end of the object loses nothing. The alarm never fails and always sets the next
+ * one. Every `look` sets the alarm if it is missing. The runtime runs one alarm at a time, and so one settler.
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #money: MoneyPath;

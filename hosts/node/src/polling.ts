@@ -13,7 +13,7 @@ import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
 
-/** What follows the dollars of the secondary chains; undefined without a node of any. */
+/** The follower of secondary chains' dollars; undefined without a node of any. */
 export function openDollarFollower(settings: NodeSettings, keyValue: KeyValueStore): DollarFollower | undefined {
   const followed = followedOf(settings);
   if (followed === null) return undefined;

@@ -46,7 +46,7 @@ export type BudgetView = {
   limitNanoUsd: NanoUsd | null;
   settledNanoUsd: NanoUsd;
   heldNanoUsd: NanoUsd;
-  /** What a request could reserve now; null without a limit. */
+  /** The amount that a request could reserve now; null without a limit. */
   availableNanoUsd: NanoUsd | null;
   resetsAt: number | null;
 };
@@ -57,7 +57,7 @@ export type Queries = {
   /** Ceiling: what accounts are allowed and did not use is held. */
   ceiling: { query: { type: "ceiling"; at: number }; answer: BudgetView };
   capacity: { query: { type: "capacity"; at: number }; answer: BudgetView };
-  /** Identity: the agent's offer, and what it comes to on a day. */
+  /** Identity: the agent's offer, and its amounts of a day. */
   offer: { query: { type: "offer"; at: number }; answer: OfferView };
   credential: {
     query: { type: "credential"; at: number; payer: PayerCredential };
@@ -92,7 +92,7 @@ export type Queries = {
   payers: { query: { type: "payers"; after?: string; limit: number }; answer: string[] };
   /** Chain: the statements that can be debited now, oldest first. */
   dueStatements: { query: { type: "dueStatements"; limit: number }; answer: DueStatement[] };
-  /** Chain: statements that are not final, in all. */
+  /** Chain: the number and amount of statements that are not final. */
   waiting: { query: { type: "waiting"; toldBefore: number | null }; answer: Waiting };
   /** Chain: the final records of an account that end above a position, in their order. */
   records: {

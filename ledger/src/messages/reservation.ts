@@ -71,7 +71,7 @@ function* askLimits(asks: readonly Ask[]): Saga<AllowAnswer[]> {
       try {
         answers.push({ limit, day, ...(yield* attempt(limit, command)) });
       } catch {
-        // What it may have allowed is lowered when it is due.
+        // An allowance that it may have given is lowered when it is due.
         answers.push({ ...NO_ANSWER, limit, day });
       }
     }
