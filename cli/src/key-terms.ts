@@ -1,12 +1,15 @@
 import { hostname } from "node:os";
 import type { KeyTermTexts } from "@inference/protocol/key-message";
+import { type LimitReset, limitResets } from "@inference/protocol/window";
 import type { OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
+
+const resets = limitResets.join(" or ");
 
 /** The terms of a key, as options. */
 export const termOptions = {
   limit: { type: "string", value: "dollars", about: "the most that the key may spend; none without it" },
-  reset: { type: "string", value: "window", about: "daily or monthly: when the limit begins anew; never without it" },
+  reset: { type: "string", value: "window", about: `${resets}: when the limit resets; never without it` },
   expires: { type: "string", value: "time", about: "when the key ends, such as 2027-01-01 or 2027-01-01T12:00:00Z" },
 } as const satisfies OptionSpecs;
 
@@ -14,10 +17,14 @@ type Terms = { limit?: string | undefined; reset?: string | undefined; expires?:
 
 /** Throws {@link UsageError} for what no message can say; the gateway checks the rest. */
 export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, "name"> {
-  if (reset !== undefined && reset !== "daily" && reset !== "monthly") {
-    throw new UsageError(`--reset takes daily or monthly, not \`${reset}\`.`);
-  }
-  return { limit: limit?.replace(/^\$/, ""), limit_reset: reset, expires_at: timeOf(expires) };
+  return { limit: limit?.replace(/^\$/, ""), limit_reset: resetOf(reset), expires_at: timeOf(expires) };
+}
+
+function resetOf(text: string | undefined): LimitReset | undefined {
+  if (text === undefined) return undefined;
+  const reset = limitResets.find((one) => one === text);
+  if (reset === undefined) throw new UsageError(`--reset takes ${resets}, not \`${text}\`.`);
+  return reset;
 }
 
 /** A day is its beginning in UTC. */

@@ -1,4 +1,4 @@
-import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
+import { MAX_CLOCK_SKEW_MS, MAX_TRANSACTIONS } from "@inference/ledger/limits";
 import type { Address } from "@inference/protocol/credential";
 import type { FollowedChains } from "@inference/protocol/dollars";
 import { parseUsd } from "@inference/protocol/money";
@@ -137,7 +137,9 @@ export const gatewaySettings = z.object({
   POST_INTERVAL_MS: whole(999_999_999)
     .default(86_400_000)
     .describe("Age of the oldest use at which an account's uses are posted."),
-  SETTLER_WINDOW: whole(64, 1).default(16).describe("Maximum transactions of the settler that are not final."),
+  SETTLER_WINDOW: whole(MAX_TRANSACTIONS, 1)
+    .default(16)
+    .describe("Maximum transactions of the settler that are not final."),
   METRICS_TOKEN: z
     .string()
     .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")

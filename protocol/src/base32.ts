@@ -2,7 +2,7 @@
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const letterValues = new Map([...alphabet].map((letter, value) => [letter.charCodeAt(0), value]));
 
-/** Of short texts: ids, checksums and secrets. */
+/** For short texts: ids, checksums and secrets. */
 export function encodeBase32(bytes: Uint8Array): string {
   const letters: number[] = [];
   let buffer = 0;

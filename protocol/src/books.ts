@@ -1,5 +1,5 @@
 /**
- * The books of the token's contracts. `backing` must be the sum of the four fields below it. They are bigints, because
+ * The sums of the token's contracts. `backing` must be the sum of the four fields below it. They are bigints, because
  * the sums of all chains may exceed `NanoUsd`.
  */
 export type Books = {

@@ -6,13 +6,16 @@ import type { NanoUsd } from "./money.ts";
 export type ChainReader = {
   /** `owner()` of any contract on the primary chain; null if there is no contract, or its answer is no address. */
   agentOwner(agentToken: Address): Promise<Address | null>;
-  /** Who may sell an agent's capacity, in the latest block; null if the primary chain's registry did not create it. */
+  /**
+   * The seller of an agent's capacity in the latest block; null if the primary chain's registry did not create the
+   * agent.
+   */
   agentSeller(agentToken: Address): Promise<AgentSeller | null>;
   /** An identity's capacity, from the pool, for the UTC day of the latest block; 0 if there is no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
   /** Whether a contract wallet on the primary chain accepts a signature over a hash (ERC-1271, ERC-6492). */
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
-  /** The contracts' books in the latest block; null if there are none. */
+  /** The contracts' sums in the latest block; null without contracts. */
   books(): Promise<Books | null>;
   /** Activations that are on the chain and not final yet. */
   pendingActivations(account: Address): PendingActivation[] | Promise<PendingActivation[]>;
@@ -28,17 +31,17 @@ export type AgentSeller = { owner: Address; computer: Address | null };
 
 export type SignatureQuery = {
   address: Address;
-  /** What was signed: a message's hash (EIP-191), or that of typed data (EIP-712). */
+  /** The signed hash: of a message (EIP-191) or of typed data (EIP-712). */
   hash: `0x${string}`;
   signature: `0x${string}`;
 };
 
 export type PendingActivation = { amountNanoUsd: NanoUsd; block: number; transaction: string };
 
-/** `halted`: the chain contradicts the books, and nothing is credited until the operator has resolved it. */
+/** `halted`: the chain contradicts the ledger, and nothing is credited until the operator has resolved it. */
 export type ChainFollowing = {
   state: "starting" | "following" | "halted";
-  /** The last block in the books, and the number of later final blocks. */
+  /** The last block in the ledger, and the number of later final blocks. */
   block: number | null;
   lagBlocks: number | null;
 };

@@ -3,15 +3,15 @@ import type { Address } from "./credential.ts";
 import { type Keccak, merkleRootOf, pureKeccak } from "./merkle-tree.ts";
 import { isNanoUsd, type NanoUsd } from "./money.ts";
 
-/** A debit of one account from a known total: what `settle` is asked for, or what it booked. */
+/** A debit of one account from a known total, as asked of `settle` or as booked by it. */
 export type SettleRecord = {
   account: Address;
-  /** The account's debited total before this record, and what is added to it. */
+  /** The account's debited total before this record, and the amount added. */
   beforeNanoUsd: NanoUsd;
   amountNanoUsd: NanoUsd;
   /** The Merkle root of the statement's uses. */
   root: `0x${string}`;
-  /** What agents served of the amount. */
+  /** The agents' parts of the amount. */
   parts: readonly ServedPart[];
 };
 

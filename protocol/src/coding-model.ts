@@ -26,7 +26,7 @@ export function codingModel<M extends ListedModel>(models: readonly M[]): M | un
   return best?.model;
 }
 
-/** What a coding tool misses in the model; empty if it has all. */
+/** A coding tool's requirements that the model lacks; empty if it has all. */
 export function codingGaps(model: ListedModel): string[] {
   const { context_length: context } = model;
   const size = context === null ? "unknown" : `${context.toLocaleString("en-US")} tokens`;

@@ -13,8 +13,8 @@ export type DollarView = {
 };
 
 /**
- * The books of a secondary chain. They add up if `supply + inFlight + gifted = line + outbox + flushed - booked` (I1b
- * in `contracts/README.md`), and if no message was delivered that was not sent.
+ * The sums of a secondary chain. They add up if `supply + inFlight + gifted = line + outbox + flushed - booked` (I1b in
+ * `contracts/README.md`), and if no message was delivered that was not sent.
  */
 export type SecondaryBooks = {
   chainId: number;
@@ -22,7 +22,7 @@ export type SecondaryBooks = {
   block: number;
   at: number;
   supplyToken: bigint;
-  /** What the primary chain owes this chain, with all gifts to it. */
+  /** The primary chain's debt to this chain, with all gifts to it. */
   lineToken: bigint;
   giftedToken: bigint;
   /** Dollars that wait in the chain's outbox, and since when; null if there are none. */

@@ -1,8 +1,8 @@
 import type { ErrorCode } from "./errors.ts";
 
 /**
- * What each error code means and what to do about it, in one sentence each: `/docs` and `llms.txt` show these. The
- * message of an error says more, with its amounts and times.
+ * The meaning of each error code and the remedy, in one sentence each: `/docs` and `llms.txt` show these. The message
+ * of an error says more, with its amounts and times.
  */
 export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "The request cannot be read, or a field has a wrong value: correct the field in `param`.",

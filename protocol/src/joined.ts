@@ -1,4 +1,4 @@
-/** Work of which one run is under way at a time: a call during a run joins that run. */
+/** A call during a run joins that run. */
 export function joined<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {

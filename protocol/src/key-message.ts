@@ -1,5 +1,6 @@
 import type { Address } from "./credential.ts";
 import { formatSiweMessage } from "./siwe.ts";
+import type { LimitReset } from "./window.ts";
 
 /** The terms of a new key, as the query of the signed resource has them. All are optional. */
 export type KeyTermTexts = {
@@ -7,13 +8,13 @@ export type KeyTermTexts = {
   name?: string | undefined;
   /** In US dollars, like 5.00. */
   limit?: string | undefined;
-  /** Without it a limit is one over the key's lifetime. */
-  limit_reset?: "daily" | "monthly" | undefined;
+  /** Absent: the limit is for the key's lifetime. */
+  limit_reset?: LimitReset | undefined;
   /** An RFC 3339 time. */
   expires_at?: string | undefined;
 };
 
-/** What a message about an API key asks for: a new key, a new secret for a key, or new terms for one. */
+/** The request of a signed message about an API key: a new key, a new secret, or new terms. */
 export type KeyRequest =
   | { type: "create"; terms: KeyTermTexts }
   | { type: "roll"; keyId: string }

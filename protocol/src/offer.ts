@@ -20,7 +20,7 @@ export const MAX_SHARE_BPS = 10_000;
 /** The last day that the typed data can name. */
 export const MAX_OFFER_DAY = 2 ** 32 - 1;
 
-/** What a computer signs: `account.signTypedData(offerTypedData(settlement, offer))`. */
+/** The computer's signed message: `account.signTypedData(offerTypedData(settlement, offer))`. */
 export function offerTypedData({ chainId, address }: Settlement, offer: Offer) {
   return {
     domain: { name: "InferenceGateway", version: "1", chainId, verifyingContract: address },

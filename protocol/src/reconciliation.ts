@@ -1,12 +1,12 @@
 import type { NanoUsd } from "./money.ts";
 
-/** What the chain debited from a day's ceiling, and for what: `uses = statements = debited - foreign`. */
+/** A day's debits from the ceiling, and their causes: `uses = statements = debited - foreign`. */
 export type Reconciliation = {
   /** The charges in the leaves of the day's statements. Null: the host does not add it up. */
   usesNanoUsd: NanoUsd | null;
   /** The day's records that pay statements of this ledger. */
   statementsNanoUsd: NanoUsd;
-  /** What the contract says was debited on the day. */
+  /** The contract's debits of the day. */
   debitedNanoUsd: NanoUsd;
   /** The day's records that pay no statement of this ledger: somebody else posted them, or a restore lost them. */
   foreignNanoUsd: NanoUsd;

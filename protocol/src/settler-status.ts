@@ -1,7 +1,7 @@
 import type { Address } from "./credential.ts";
 import type { NanoUsd } from "./money.ts";
 
-/** What the settler of a gateway is doing. */
+/** The state of a gateway's settler. */
 export type SettlerStatus = {
   /** `idle`: no statement is due. `posting`: chunks are on their way. */
   state: "starting" | "idle" | "posting" | "waiting";
@@ -10,7 +10,7 @@ export type SettlerStatus = {
   address: Address;
   /** When a poll last got through. */
   lastPollAt: number | null;
-  /** Of the settler's account, to pay for gas. */
+  /** The settler's balance, which pays for gas. */
   balanceWei: bigint | null;
   /** The number of its next transaction. */
   nonce: number | null;

@@ -45,7 +45,7 @@ export const KEY_LABEL = "receipt key";
 
 const HEADER = encodeBase64Url(utf8('{"alg":"EdDSA"}'));
 
-/** What is signed of a receipt, as ASCII. */
+/** The signed text of a receipt, as ASCII. */
 export function signingInput(receipt: SignedReceipt): string {
   return `${HEADER}.${encodeBase64Url(utf8(JSON.stringify(receipt)))}`;
 }

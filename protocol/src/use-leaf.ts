@@ -68,7 +68,7 @@ function writeAscii(words: Uint8Array, word: number, text: string): void {
   for (let at = 0; at < 32; at++) words[word * 32 + at] = at < text.length ? text.charCodeAt(at) : 0;
 }
 
-/** Of at most 2^53, in two halves: a BigInt for each amount would take longer than the hash. */
+/** Writes an amount of at most 2^53 in two halves: a BigInt for each would take longer than the hash. */
 function writeAmount(view: DataView, word: number, amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`${amount} is no amount of a leaf`);
   view.setUint32(word * 32 + 24, Math.floor(amount / 2 ** 32));

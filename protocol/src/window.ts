@@ -1,23 +1,49 @@
-/** The windows a budget can have, all in UTC. A window is identified by its start, in ms since the epoch. */
-export const windows = ["day", "month", "lifetime"] as const;
-export type Window = (typeof windows)[number];
+type WindowRule = {
+  /** The value of `limit_reset` in the API for a key's limit over this window; null: the limit never resets. */
+  limitReset: string | null;
+  start(atMs: number): number;
+  /** Null: the window does not end. */
+  end(startMs: number): number | null;
+};
+
+/** The windows that a budget can have, all in UTC. A window is identified by its start, in ms since the epoch. */
+const rules = {
+  day: { limitReset: "daily", start: (at) => at - (at % DAY_MS), end: (start) => start + DAY_MS },
+  month: { limitReset: "monthly", start: (at) => monthStart(at, 0), end: (start) => monthStart(start, 1) },
+  lifetime: { limitReset: null, start: () => 0, end: () => null },
+} as const satisfies Record<string, WindowRule>;
+
+export type Window = keyof typeof rules;
+export type LimitReset = NonNullable<(typeof rules)[Window]["limitReset"]>;
+
+export const windows = Object.keys(rules) as Window[];
+export const limitResets = windows.map(limitResetOf).filter((reset) => reset !== null);
 
 export const DAY_MS = 86_400_000;
 
 /** The start of the window at `atMs`; 0 for a lifetime. */
 export function windowStart(window: Window, atMs: number): number {
-  if (window === "lifetime") return 0;
-  if (window === "day") return atMs - (atMs % DAY_MS);
-  const at = new Date(atMs);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1);
+  return rules[window].start(atMs);
 }
 
 /** The end of the window at `atMs`, when its budget resets; null for a lifetime. */
 export function windowEnd(window: Window, atMs: number): number | null {
-  if (window === "lifetime") return null;
-  if (window === "day") return windowStart("day", atMs) + DAY_MS;
+  return rules[window].end(windowStart(window, atMs));
+}
+
+/** How the API names a window of a key's limit; null for a lifetime. */
+export function limitResetOf(window: Window): LimitReset | null {
+  return rules[window].limitReset;
+}
+
+/** The window of a `limit_reset`; undefined for any other text. */
+export function windowOfReset(text: string): Window | undefined {
+  return windows.find((window) => limitResetOf(window) === text);
+}
+
+function monthStart(atMs: number, months: number): number {
   const at = new Date(atMs);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1);
 }
 
 let lastDay = { start: 0, name: "1970-01-01" };

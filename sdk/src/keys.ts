@@ -12,7 +12,7 @@ import { requestAsOwner } from "./session.ts";
 
 export type ApiKey = z.infer<typeof keyAnswer>["data"];
 export type NewApiKey = z.infer<typeof newKeyAnswer>;
-/** All optional. `limit` in dollars, like 5.00; `limit_reset` `daily` or `monthly`; `expires_at` an RFC 3339 time. */
+/** All optional. `limit` in dollars, like 5.00; `limit_reset` like `daily`; `expires_at` an RFC 3339 time. */
 export type KeyTerms = KeyTermTexts;
 
 /** What the wallet is asked to sign, and what signs and sends it. */

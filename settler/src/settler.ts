@@ -3,6 +3,7 @@ import { type Block, readBlock } from "@inference/chain/chain-view";
 import type { ChainClient } from "@inference/chain/rpc";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, RecordName, ReplyOf } from "@inference/ledger/commands";
+import { MAX_TRANSACTIONS } from "@inference/ledger/limits";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DueStatement } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
@@ -79,8 +80,6 @@ const USUAL_DAYS_GAS = 150_000_000n;
 
 /** More statements than a chunk can have. */
 const MAX_RECORDS = 2_000;
-/** `SETTLER_WINDOW` is at most 64. */
-const MAX_STORED = 1_000;
 
 /** What a transaction is for: the chunk of a day, or, without records, its nonce alone. */
 type Content = { call: Call; day: number; records: readonly SettleRecord[] };
@@ -140,7 +139,7 @@ export function createSettler(options: SettlerOptions): Settler {
     ]);
     status.nonce = next;
     const round: Round = { latest, next, pending, open: new Map(), onTheirWay: new Set() };
-    for (const row of await ledger.read(partition, { type: "transactions", limit: MAX_STORED })) {
+    for (const row of await ledger.read(partition, { type: "transactions", limit: MAX_TRANSACTIONS })) {
       if (row.nonce < first) await run({ type: "dropTransaction", nonce: row.nonce });
       else takeIn(round, row);
     }

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Failure, Field } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
+import { type LimitWindow, LimitWindows, resetTerm } from "./limit-window.tsx";
 import { SignedText } from "./signed-text.tsx";
 
 /** A lower limit needs the session alone. Everything else is signed. */
@@ -37,7 +37,7 @@ export function ChangeLimit({
     mutationFn: () => {
       const terms = {
         limit: window === "none" ? "none" : text.trim(),
-        ...(window === "daily" || window === "monthly" ? { limit_reset: window } : {}),
+        ...resetTerm(window),
       };
       return prepareKeyRequest<{ data: ApiKey }>(wallet.acting, { type: "terms", keyId: id, terms });
     },

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Card, Failure, Field } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
+import { type LimitWindow, LimitWindows, resetTerm } from "./limit-window.tsx";
 import { NewKey } from "./new-key.tsx";
 import { SignedText } from "./signed-text.tsx";
 
@@ -131,7 +131,7 @@ function termsOf({ name, limit, window, days }: Form): KeyTerms {
   return {
     ...(name.trim() === "" ? {} : { name: name.trim() }),
     ...(window === "none" ? {} : { limit: limit.trim() }),
-    ...(window === "daily" || window === "monthly" ? { limit_reset: window } : {}),
+    ...resetTerm(window),
     ...(days.trim() === "" ? {} : { expires_at: `${endsAt.toISOString().slice(0, 19)}Z` }),
   };
 }

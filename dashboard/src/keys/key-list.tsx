@@ -7,6 +7,7 @@ import { useStatus } from "../gateway.ts";
 import { Amount, Badge, Card, Failure, Figure, Meter, Read } from "../parts.tsx";
 import { type SignedIn, useOwn } from "../wallet/wallet.ts";
 import { ChangeLimit } from "./change-limit.tsx";
+import { windowWords } from "./limit-window.tsx";
 import { RollKey } from "./roll-key.tsx";
 
 /** The balance, and the wallet's keys. */
@@ -54,8 +55,6 @@ export function KeyList({ wallet }: { wallet: SignedIn }): ReactNode {
   );
 }
 
-const WINDOWS = { daily: "a day", monthly: "a month" } as const;
-
 function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode {
   const { id, name, label, disabled, limit_reset: reset, limit_nano_usd: limit, usage_nano_usd: used } = apiKey;
   const [open, setOpen] = useState<"limit" | "roll" | "revoke">();
@@ -86,7 +85,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
         <>
           <Meter used={used + apiKey.reserved_nano_usd} whole={limit} />
           <p>
-            <Amount nano={used} isUsed /> of {usd(limit)} {reset === null ? "in all" : WINDOWS[reset]}
+            <Amount nano={used} isUsed /> of {usd(limit)} {windowWords[reset ?? "lifetime"]}
             {apiKey.resets_at === null ? "" : `, starts anew ${fromNow(apiKey.resets_at)}`}
           </p>
         </>

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { Payer } from "@inference/ledger/commands";
+import type { PayerCredential } from "@inference/ledger/commands";
 import { accountPartition, agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { encodeBase32 } from "@inference/protocol/base32";
 import {
@@ -19,7 +19,7 @@ export type VerifiedCredential = {
   subject: Address;
   /** The partition that has it. */
   partition: Partition;
-  payer: Payer;
+  payer: PayerCredential;
 };
 
 export type Credentials = {

@@ -1,13 +1,10 @@
 import { fail } from "@inference/protocol/errors";
 import { type NanoUsd, parseUsd } from "@inference/protocol/money";
-import type { Window } from "@inference/protocol/window";
+import { limitResets, type Window, windowOfReset } from "@inference/protocol/window";
 import * as z from "zod";
 
 /** The terms of a key, which are the query of the resource that its wallet signed. */
 export type KeyTerms = { name: string; window: Window; limitNanoUsd: NanoUsd | null; expiresAt: number | null };
-
-/** The names of a limit's window in the API. */
-const limitResets = { daily: "day", monthly: "month" } as const satisfies Record<string, Window>;
 
 const DEFAULT_KEY_NAME = "API key";
 
@@ -77,8 +74,10 @@ function parseLimit(text: string | null): NanoUsd | null {
 function parseWindow(text: string | null, limitNanoUsd: NanoUsd | null): Window {
   if (text === null) return "lifetime";
   if (limitNanoUsd === null) refuse("limit_reset", "needs a limit beside it: add limit, or leave limit_reset out");
-  if (text === "daily" || text === "monthly") return limitResets[text];
-  return refuse("limit_reset", "must be daily or monthly: leave it out for a limit over the key's lifetime");
+  const names = limitResets.join(" or ");
+  return (
+    windowOfReset(text) ?? refuse("limit_reset", `must be ${names}: leave it out for a limit over the key's lifetime`)
+  );
 }
 
 function parseExpiry(text: string | null, atMs: number): number | null {

@@ -1,4 +1,4 @@
-import type { CredentialFault, Payer, Refusal } from "@inference/ledger/commands";
+import type { CredentialFault, PayerCredential, Refusal } from "@inference/ledger/commands";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import type { Quote } from "../pricing/quote.ts";
@@ -37,7 +37,7 @@ export function refusalError(
   return new GatewayError({ ...detail, retryAfterS: 1 + Math.floor(jitter * 4.999) });
 }
 
-export function credentialError(payer: Payer, fault: CredentialFault): GatewayError {
+export function credentialError(payer: PayerCredential, fault: CredentialFault): GatewayError {
   if (payer.kind === "session") {
     const expired = fault === "expired";
     return new GatewayError({

@@ -1,5 +1,5 @@
 import type { KeyView } from "@inference/ledger/reads";
-import type { Window } from "@inference/protocol/window";
+import { limitResetOf } from "@inference/protocol/window";
 import { amounts } from "../http/money.ts";
 
 /**
@@ -14,15 +14,13 @@ export function toKeyObject({ key, budget }: KeyView) {
     label: key.label,
     disabled: key.disabled !== 0,
     ...amounts({ limit: budget.limitNanoUsd, limit_remaining: budget.availableNanoUsd }),
-    limit_reset: resets[key.window],
+    limit_reset: limitResetOf(key.window),
     resets_at: isoOrNull(budget.resetsAt),
     ...amounts({ usage: budget.settledNanoUsd, reserved: budget.heldNanoUsd }),
     created_at: new Date(key.createdAt).toISOString(),
     expires_at: isoOrNull(key.expiresAt),
   };
 }
-
-const resets: Record<Window, "daily" | "monthly" | null> = { day: "daily", month: "monthly", lifetime: null };
 
 function isoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();

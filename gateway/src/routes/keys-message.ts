@@ -2,6 +2,7 @@ import { encodeBase32 } from "@inference/protocol/base32";
 import { isAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { keyMessageText, keyResource } from "@inference/protocol/key-message";
+import { limitResets } from "@inference/protocol/window";
 import { keyMessageAnswer } from "@inference/protocol/wire/key-message";
 import { getAddress } from "viem/utils";
 import * as z from "zod";
@@ -22,7 +23,7 @@ const query = z.strictObject({
     .describe("A chain of `GET /api/v1/contracts`; the primary one if absent."),
   name: z.string().optional(),
   limit: z.string().optional().describe("In US dollars, like 5.00."),
-  limit_reset: z.enum(["daily", "monthly"]).optional().describe("Without it the limit is one over the key's lifetime."),
+  limit_reset: z.enum(limitResets).optional().describe("Without it the limit is one over the key's lifetime."),
   expires_at: z.string().optional().describe("An RFC 3339 time."),
 });
 

@@ -5,8 +5,8 @@ import { accountPartition } from "@inference/ledger/partition";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
- * A Worker ties what is asked of the network, and timers, to the request that asked. Requests that wait for one another
- * must not be left waiting for one that is over.
+ * A Worker ties what is asked of the network, and timers, to the request that asked. A request must not wait for the
+ * pending work of a request that is over.
  */
 const WAIT_MS = 2_500;
 let edge: Edge;

@@ -23,7 +23,7 @@ const SWEPT_MS = 60_000;
 const accounts = [1, 2, 3].map((n) => accountPartition(`0x${String(n).repeat(40)}`));
 const partitions = [...accounts, ceilingPartition];
 
-/** How far a request came, and what became of it. */
+/** How far the request comes, and how it ends. */
 const request = fc.record({
   who: fc.nat({ max: accounts.length - 1 }),
   amount: fc.integer({ min: 1, max: 1_000 }),
@@ -36,9 +36,9 @@ const request = fc.record({
 type Request = typeof request extends fc.Arbitrary<infer R> ? R : never;
 
 const which = fc.nat({ max: partitions.length - 1 });
-/** Of an object that may have nothing to do yet, while requests are under way. */
+/** The alarm of an object that may have no work yet, while requests are in flight. */
 const early = fc.record({ how: fc.constantFrom("early" as const, "twice and early" as const), which });
-/** Of the one that is due next, once nobody works on anything any more. */
+/** The alarm of the object that is due next, after the requests. */
 const unpunctual = fc.oneof(
   early,
   fc.record({
@@ -108,7 +108,7 @@ function nameOf(index: number): string {
   return `req_${String(index).padStart(2, "0")}`;
 }
 
-/** Takes a request as far as it came, with something else between its steps. */
+/** Takes a request as far as `request` says, with other events between its steps. */
 async function make(
   host: ClockedHost,
   clock: { time: number },
@@ -121,7 +121,7 @@ async function make(
   const steps: [Partition, Command][] = [];
   if (came === "to nothing") return;
   const terms = { id, digest: "digest", at: clock.time, amountNanoUsd: amount, leaseMs: LEASE_MS, detail };
-  /** What was asked is applied, and the request dies before it holds anything, or goes on. */
+  /** Applies the command, then the request dies before it holds anything, or goes on. */
   const put = async <C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> => {
     const reply = await host.apply(partition, command);
     await meanwhile();
@@ -196,7 +196,7 @@ async function isAnythingLeft(host: ClockedHost): Promise<boolean> {
   });
 }
 
-/** What each request came to, told from how far it came alone. */
+/** Each request ends as its progress alone says. */
 async function assertEnds(host: ClockedHost, requests: readonly Request[]): Promise<void> {
   const ends = requests.map(({ who, amount, share, came }, index) => {
     const chargeNanoUsd = came === "to a checkpoint" || came === "to its end" ? chargeOf(amount, share) : 0;

@@ -124,7 +124,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   let looks = await stopWatching();
   await lowerAll();
   const { settledNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: edge.now() });
-  // As many as are admitted at once, so that none is asked for again while the process is dead.
+  // All of them are admitted at once: none asks again while the process is dead.
   const most = Math.min(AT_ONCE, Math.floor((lowNanoUsd - settledNanoUsd) / heldNanoUsd));
   const cut = streamAll(STREAMS / 4, STREAMS / 4 + most, SLOWLY);
   await eventually(async () => assert.ok((await held()) > most / 2));
@@ -136,7 +136,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
 
   stopWatching = watch(ceilingNanoUsd);
   await streamAll(STREAMS / 4 + most, STREAMS / 2);
-  // The ceiling is raised by one more, and that one runs across midnight: at its admission nothing is left besides.
+  // The ceiling is raised by one request, which runs across midnight and uses up the rest.
   await lowerAll();
   await edge.goTo(midnight - 5_000);
   await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });

@@ -1,11 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
-import { createSettlementWatcher, type PollResult, type SettlementWatcher } from "@inference/chain/settlement-watcher";
+import type { PollResult } from "@inference/chain/settlement-watcher";
 import { followedOf, type GatewaySettings } from "@inference/gateway/settings";
-import type { LedgerClient } from "@inference/ledger/client";
-import { createReconciler, type Reconciler } from "@inference/settler/reconcile";
-import { createSettler, type Settler } from "@inference/settler/settler";
+import { type MoneyPath, openMoneyPath, RECONCILE_MS } from "@inference/settler/money-path";
 import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
@@ -14,15 +12,12 @@ import { settingsOf } from "./settings.ts";
 
 /**
  * Watches the primary chain, posts statements on it, and reconciles the days: one object, which polls from its alarm.
- * What it read and what it signed is in the ledger, so nothing is lost with the object. The alarm never fails and
- * always sets the next one. Every `look` sets the alarm if it is missing. The runtime runs one alarm at a time, and so
- * one settler.
+ * Its state is in the ledger, so the end of the object loses nothing. The alarm never fails and always sets the next
+ * one. Every `look` sets the alarm if it is missing. The runtime runs one alarm at a time, and so one settler.
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
-  readonly #watcher: SettlementWatcher;
+  readonly #money: MoneyPath;
   readonly #dollars: DollarFollower | undefined;
-  readonly #settler: Settler | undefined;
-  readonly #reconciler: Reconciler;
   readonly #pollMs: number;
   #dollarsPolledAt = 0;
   #reconciledAt = 0;
@@ -32,26 +27,11 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     const settings = settingsOf(env);
     this.#pollMs = settings.CHAIN_POLL_MS;
     this.#dollars = this.#openDollarFollower(settings);
-    const ledger = makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) });
-    this.#settler = openSettler(settings, ledger);
-    this.#reconciler = createReconciler({
-      ...{ client: chainClientOf(settings.PRIMARY_RPC_URL), ledger, now: Date.now },
-      ...{ chainId: settings.PRIMARY_CHAIN_ID, settlement: settings.SETTLEMENT_ADDRESS },
-      onAlert: (message) => log("alert", "reconciliation", { message }),
-    });
-    this.#watcher = createSettlementWatcher({
-      client: chainClientOf(settings.PRIMARY_RPC_URL),
-      ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
-      chainId: settings.PRIMARY_CHAIN_ID,
-      settlement: settings.SETTLEMENT_ADDRESS,
-      anchor: settings.PRIMARY_ANCHOR,
-      contracts: settings,
-      startBlock: settings.SETTLEMENT_START_BLOCK,
-      confirmations: settings.CONFIRMATIONS,
-      stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-      ledger,
+    this.#money = openMoneyPath(settings, {
+      ledger: makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) }),
+      clientOf: chainClientOf,
       now: Date.now,
-      onAlert: (message) => log("alert", "chain", { message }),
+      alert: (source, message) => log("alert", source, { message }),
     });
   }
 
@@ -60,10 +40,10 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     const isLate = alarmAt !== null && alarmAt < Date.now() - GIVEN_UP_MS;
     if (alarmAt === null || isLate) await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
     return {
-      status: this.#watcher.status(),
-      pending: this.#watcher.allPending(),
+      status: this.#money.watcher.status(),
+      pending: this.#money.watcher.allPending(),
       dollars: this.#dollars?.view() ?? null,
-      settler: this.#settler?.status() ?? null,
+      settler: this.#money.settler?.status() ?? null,
     };
   }
 
@@ -89,21 +69,21 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   }
 
   async reread(): Promise<void> {
-    this.#watcher.reread();
+    this.#money.watcher.reread();
     // A poll that is under way may have begun before.
-    await this.#watcher.poll();
-    const result = await this.#watcher.poll();
+    await this.#money.watcher.poll();
+    const result = await this.#money.watcher.poll();
     if ("reason" in result) throw new Error(result.reason);
   }
 
   async #followPrimary(until: number): Promise<void> {
     let result: PollResult;
-    do result = await this.#watcher.poll();
+    do result = await this.#money.watcher.poll();
     while (result.outcome === "advanced" && result.more && Date.now() < until);
-    await this.#settler?.poll();
+    await this.#money.settler?.poll();
     if (Date.now() - this.#reconciledAt < RECONCILE_MS) return;
     this.#reconciledAt = Date.now();
-    await this.#reconciler.poll();
+    await this.#money.reconciler.poll();
   }
 
   async alarm(): Promise<void> {
@@ -116,22 +96,8 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   }
 }
 
-/** The settler that the settings ask for; undefined without a key. */
-function openSettler(settings: GatewaySettings, ledger: LedgerClient): Settler | undefined {
-  if (settings.SETTLER_PRIVATE_KEY === undefined) return undefined;
-  return createSettler({
-    ...{ client: chainClientOf(settings.PRIMARY_RPC_URL), ledger, now: Date.now },
-    chainId: settings.PRIMARY_CHAIN_ID,
-    settlement: settings.SETTLEMENT_ADDRESS,
-    privateKey: settings.SETTLER_PRIVATE_KEY,
-    onAlert: (message) => log("alert", "settler", { message }),
-    limits: { window: settings.SETTLER_WINDOW },
-  });
-}
-
 /** Where the follower's text is kept. */
 const DOLLARS = "dollars";
-const RECONCILE_MS = 600_000;
 /** How long one alarm polls while there is more to read. */
 const POLLING_MS = 60_000;
 /** The runtime gives up a failing alarm after about two minutes. */

@@ -15,7 +15,7 @@ import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * The suite that the other host passes, against this one, by its URL: every file of it but the one that reads the
- * suite's own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
+ * suite's own README. workerd answers malformed HTTP itself, in the words that `test/conformance/src/front.ts` knows.
  */
 const suite = fileURLToPath(new URL("../../../test/conformance/src/", import.meta.url));
 const files = readdirSync(suite, { recursive: true, encoding: "utf8" }).filter(
@@ -98,6 +98,6 @@ test("the conformance suite passes, and leaves nothing of it out", async (contex
     for (const { heldNanoUsd } of await Promise.all(read)) assert.equal(heldNanoUsd, 0, "an account holds something");
   });
   assert.doesNotMatch(edge.output(), /"level":"alert","event":"(?!chain")/);
-  // What a Worker throws is a 500 of the runtime, which has no id.
+  // An error that a Worker throws is a 500 of the runtime, without an id.
   assert.doesNotMatch(edge.output(), /Uncaught exception/);
 });

@@ -6,8 +6,8 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
- * Production ends a Worker 30 s after its client has gone, whatever it is at; local workerd does not. So what must be
- * over by then is held against the clock here.
+ * Production ends a Worker 30 s after its client has gone; local workerd does not. So what must be over by then is held
+ * against the clock here.
  */
 const CUT_MS = 30_000;
 

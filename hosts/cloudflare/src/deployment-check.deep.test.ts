@@ -54,7 +54,7 @@ function awaitCeiling(nanoUsd: number): Promise<void> {
   });
 }
 
-/** What a deployment does to objects: each is evicted. */
+/** A deployment evicts every object. */
 function evictAll(): string {
   const calls = [account, ceilingPartition].map(
     (partition) =>
@@ -75,7 +75,7 @@ test("the check makes 42 calls, survives a deployment, and finds the books right
 });
 
 test("the check says what is wrong", async () => {
-  // That the ceiling's object is away, an account that has a block of it would not notice.
+  // An account with a piece of the ceiling would not notice that the ceiling's object is away.
   await chain.lowerCeiling(0n);
   await awaitCeiling(0);
   const { code, said } = await check();

@@ -117,7 +117,7 @@ async function snapshotInForce(): Promise<string> {
   return status.data.prices.snapshot;
 }
 
-/** What a request left behind, and what the sweeper comes to with it. */
+/** The rows of an unfinished request, and how the sweeper ends them. */
 const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: number; upstreamId?: string }][] = [
   ["orphan", "an answer that the provider may have a record of", { deliveredNanoUsd: 700, upstreamId: "unknown" }],
   ["settle", "an answer that was begun", { deliveredNanoUsd: 700 }],

@@ -37,7 +37,7 @@ async function heldAndSettled(partition: string): Promise<[held: number, settled
   return [heldNanoUsd, settledNanoUsd];
 }
 
-/** Of the account and the ceiling alike. */
+/** In the account and at the ceiling. */
 async function assertBooks(expected: [held: number, settled: number]): Promise<void> {
   await eventually(async () => {
     assert.deepEqual(await heldAndSettled(account), expected);
@@ -92,7 +92,7 @@ test("that a delivery was made is written down by the next commit, or else by th
     ((await edge.object(account, "rows", account, "outbox")) as unknown[]).length,
     ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length,
   ];
-  // What the test before has left is on its way.
+  // The deliveries of the test before are under way.
   await eventually(async () => {
     await edge.object(account, "ring");
     assert.deepEqual(await outboxes(), [0, 0]);

@@ -26,7 +26,7 @@ function openHost(): MortalHost {
     return response.json();
   }
 
-  /** Nobody tells an object that the Workers died that it held for: only its leases do. */
+  /** An object does not learn that the Workers died whose holds it has: only the leases end. */
   async function lapse(url: string): Promise<string> {
     await Promise.all([...written].map((partition) => ask(url, { partition, call: ["lapse"] })));
     return url;
@@ -45,7 +45,7 @@ function openHost(): MortalHost {
         isOver = true;
       });
       const url = worker.then((running) => lapse(running.url));
-      // One that is killed while it starts never listens.
+      // A Worker that is killed during its start never listens.
       url.catch(() => undefined);
       let said = () => "it never listened";
       void worker.then(

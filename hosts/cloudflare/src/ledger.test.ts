@@ -14,7 +14,7 @@ const reservation = {
   offers: [{ agent, offer: "h1" }],
 } as const;
 
-/** The edge's ledger over partitions in memory, of which one is not reached. */
+/** The edge's ledger over partitions in memory, one of them unreachable. */
 function openLedger(unreached: Partition) {
   const host = makeExample();
   const objectOf = (partition: Partition) => ({

@@ -116,11 +116,11 @@ function dueIn(rows: OwnRows | undefined, table: DueTable, at: number, { after }
 }
 
 const USUAL_TRIES = 2;
-/** 1.5 to 3 s in all, for callers that wait. */
+/** 1.5 to 3 s in total, for callers that wait. */
 const INSISTING_TRIES = 6;
 /**
- * 13 to 25 s in all, for the end of a request and for an undo, whose callers wait for a second or two: a Worker may run
- * for 30 s after its answer or its client's departure. The sweeper ends what still fails.
+ * 13 to 25 s in total, for the end of a request and for an undo, whose callers wait for a second or two: a Worker may
+ * run for 30 s after its answer or its client's departure. The sweeper ends what still fails.
  */
 const LASTING_TRIES = 9;
 /** How long the caller waits for the undo, so that an immediate retry usually finds no old hold. */

@@ -14,8 +14,8 @@ export type RestoreCalls = {
 };
 
 /**
- * What an operator does after something was lost. It has no public route: another Worker of the same account calls it
- * through a service binding with the entrypoint `Operator`. A failed call is made again.
+ * The operator's calls after a loss. It has no public route: another Worker of the same account calls it through a
+ * service binding with the entrypoint `Operator`. A failed call is made again.
  */
 export class Operator extends WorkerEntrypoint<Bindings> {
   /**

@@ -13,8 +13,8 @@ import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * All objects of a kind out of service for some seconds, at every step of requests in flight: those requests get a 503
- * or their whole answer, and nothing else is different afterwards. Nobody is locked out, nothing stays held, and what
- * was served is charged as it was billed.
+ * or their whole answer, and nothing else is different afterwards. Afterwards every account is served, no hold is left,
+ * and every charge is the provider's bill.
  */
 const OUT_MS = process.env.DEEP === "1" ? 10_000 : 3_000;
 const PAYERS = process.env.DEEP === "1" ? 6 : 3;

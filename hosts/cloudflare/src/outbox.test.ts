@@ -70,7 +70,7 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   assert.match(await stream.text(), /data: \[DONE\]\n\n$/);
   assert.deepEqual(await edge.put(account, settleOf("req_held", 700)), { status: "settled" });
   await eventually(async () => assert.equal((await balance()).heldNanoUsd, 0));
-  // It ends before it can answer, and who wakes has all of it to deliver.
+  // The object ends before it can answer. The next one has all deliveries to make.
   await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
   await refuse();
   await eventually(async () => assert.ok((await left()) > fill.length));

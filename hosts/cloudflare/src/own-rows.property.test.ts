@@ -9,8 +9,8 @@ import { exampleRow } from "./testing/example-rows.ts";
 import { openNodeStorage } from "./testing/node-storage.ts";
 
 /**
- * Memory over a log over tables is one thing: a map of rows. Whatever is written, whenever it is committed, fails or is
- * forgotten, and however little room the log has, what is read is what the map says.
+ * Memory over a log over tables is one thing: a map of rows. Reads equal the map, however writes, commits, failures,
+ * forgetting and a small log alternate.
  */
 const partition = "account:0x00000000000000000000000000000000000000aa";
 const written: TableName[] = ["budget", "counter", "key", "nonce", "receipt", "outbox", "use", "session"];
@@ -42,7 +42,7 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
-  /** Begins with rows in all tables, or without a row. */
+  /** Starts with rows in every table, or without rows. */
   begins: fc.constantFrom("full" as const, "empty" as const),
   bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
@@ -185,7 +185,7 @@ function check(rows: ReturnType<typeof openOwnRows>, model: Model, { from, until
   for (const table of forgettableTables) checkForgetting(rows, all(table), { table, at, limit });
 }
 
-/** What is over, page by page, and when the first of all will be. */
+/** The overdue rows, page by page, and when the next one is due. */
 function checkForgetting(
   rows: ReturnType<typeof openOwnRows>,
   all: readonly Row[],

@@ -32,7 +32,7 @@ export type OwnSchema = {
   makeSegments(): void;
   hasLog(): boolean;
   makeLog(): void;
-  /** Removes the log with all that is in it, at the price of one row. */
+  /** Removes the log, at the price of one row. */
   dropLog(): void;
 };
 

@@ -43,10 +43,9 @@ import { timers } from "./timers.ts";
  *
  * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
  * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold sets it for the
- * end of its lease, so a delivery needs no alarm of its own. Deliveries that were lost with the object, or whose
- * acknowledgement was, are made again with the next deliveries, the next read, or that alarm. The runtime calls an
- * alarm at least once and gives up one that fails too often. So the alarm never fails, always sets the next one, and is
- * set by any call that finds it missing.
+ * end of its lease, so a delivery needs no alarm of its own. The next deliveries, the next read, or that alarm makes
+ * lost deliveries again. The runtime calls an alarm at least once and gives up one that fails too often. So the alarm
+ * never fails, always sets the next one, and is set by any call that finds it missing.
  */
 export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls, RestoreCalls {
   /** A field of the instance, because methods of the class can be called remotely. */
@@ -204,7 +203,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const lease = this.ownRows.firstLease();
     // A lapsed hold stays while its prices or the chain cannot be read, or if the ledger did not answer.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
-    // What could not be done now is tried again.
+    // A failed step is tried again.
     for (const table of ["allowance", "bill"] as const) {
       const dueAt = this.ownRows.dueAt(table);
       if (dueAt !== undefined) due.push(dueAt < now ? now + SWEEP_AGAIN_MS : dueAt + 1);
@@ -249,7 +248,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       log("alert", "job_failed", { error: String(error) });
     } finally {
       this.#delivering -= 1;
-      // What was written last is seen by those who wait for it.
+      // Readers that wait for the last write see it.
       const isLast = this.#delivering === 0;
       if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
     }
@@ -352,7 +351,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 }
 
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
-/** Where the epoch is kept, and that of an object that was never restored. */
+/** The key of the epoch, and the epoch of an object that was never restored. */
 const EPOCH = "epoch";
 const FIRST_EPOCH = 1;
 /** A statement with more is cut, so that hashing ends within an alarm: 5 s of processor time at most. */

@@ -15,7 +15,7 @@ import { hold } from "./testing/hold.ts";
  * once, no credit is lost, and the difference is alerted. The platform's own part is the test's: see
  * `worker-under-test.ts`.
  */
-/** Of the settler of `startPrimaryChain`. */
+/** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const address: Address = "0x00000000000000000000000000000000000000ca";
 const account = accountPartition(address);
@@ -27,7 +27,7 @@ let chain: PrimaryChain;
 let edge: Edge;
 let own: TestAccount;
 let stolen: TestAccount;
-/** What every request that was served has cost. */
+/** The cost of every served request. */
 const charges: number[] = [];
 const spent = () => charges.reduce((sum, charge) => sum + charge, 0);
 

@@ -111,7 +111,7 @@ test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and k
   );
   for (const stream of streams) assert.ok(await stream.readUntil(() => stream.tokens() > 0), stream.text());
   const read = Promise.all(streams.map((stream) => stream.readAll()));
-  // From now on requests come to the other version's Worker. This one still has its streams, and all objects end.
+  // From now on the other version's Worker gets the requests. This one still has its streams, and all objects end.
   front = "latter";
   const objects = [...accounts.map(({ address }) => accountPartition(address)), ceilingPartition];
   for (let times = 0; times < 3; times += 1) {

@@ -7,7 +7,7 @@ import type { Change, Row, TableName } from "@inference/ledger/tables";
  * log is a ring: a fold starts again at the first slot with the next number, and rows of older folds are ignored. So no
  * row is ever deleted, because a delete costs as much as a write.
  *
- * Rows are JSON with the names of their properties. A property that a row does not name stays as it was: another
+ * Rows are JSON with the names of their properties. A property that a row does not have stays unchanged: another
  * version may have written the row.
  */
 export const CREATE_LOG = `CREATE TABLE log (

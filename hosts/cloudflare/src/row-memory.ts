@@ -39,7 +39,7 @@ export type RowMemory = {
   commit(): void;
   /** The rows that differ from their table and segment. */
   unfolded(table: TableName): Entry[];
-  /** Of the rows in segments. */
+  /** The rows in segments. */
   readonly segments: Pick<Segments, "list">;
   /** Deliveries that are not acknowledged. */
   outbox(): OutboxRow[];
@@ -49,7 +49,7 @@ export type RowMemory = {
   hasAcknowledged(): boolean;
   /** Whether the object has no row at all. */
   isEmpty(): boolean;
-  /** Writes a log of an eighth of its slots or more anew, as one row: that costs three, and what it had is removed. */
+  /** Rewrites a log of an eighth of its slots or more as one row, which costs three row writes. */
   shorten(): void;
 };
 
@@ -119,7 +119,7 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     const isStored = isNew(table, id) ? false : undefined;
     const entry = find(table, id) ?? remember({ table, id, row: null, isStored });
     if (table === "outbox") undelivered += Number(row !== null) - Number(entry.row !== null);
-    // What the row does not name stays, as in the log: it may be a later version's.
+    // A property that the row does not have stays, as in the log: a later version may have written it.
     entry.row = row !== null && entry.row !== null ? { ...entry.row, ...row } : row;
     unfolded.add(entry);
     return entry;

@@ -1,4 +1,4 @@
-/** What the Workers runtime provides as a module, as far as it is used here. */
+/** The modules of the Workers runtime, as far as this host uses them. */
 declare module "cloudflare:workers" {
   import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
   export abstract class DurableObject<Env = unknown> {
@@ -11,11 +11,11 @@ declare module "cloudflare:workers" {
     protected env: Env;
     constructor(ctx: ExecutionContext, env: Env);
   }
-  /** Keeps the event running that the code belongs to which calls this. */
+  /** Keeps the event of the calling code running. */
   export function waitUntil(work: Promise<unknown>): void;
 }
 
-/** What the dashboard's build has left; null if it failed. */
+/** The output of the dashboard's build; null if it failed. */
 declare module "@inference/dashboard/site.json" {
   const site: import("@inference/gateway/environment").DashboardFiles | null;
   export default site;

@@ -14,7 +14,7 @@ import { type Edge, startEdge } from "./testing/edge.ts";
 import type { ChainEviction } from "./testing/evicting-chain-worker.ts";
 
 /** The settler in the chain's object: from a request to its proof on a real chain, whenever the object is evicted. */
-/** Of the settler of `startPrimaryChain`. */
+/** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const address: Address = "0x00000000000000000000000000000000000000ca";
 const METRICS = "metrics-token-of-this-test";
@@ -26,7 +26,7 @@ const evictions = process.env.DEEP === "1" ? 3 : 1;
 let chain: PrimaryChain;
 let edge: Edge;
 let key: string;
-/** What every request has cost, by its id. */
+/** The cost of every request, by its id. */
 const charges = new Map<string, number>();
 
 before(async () => {

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => edge?.stop());
 
-/** As many as one account may have in flight. */
+/** The most requests in flight of one account. */
 const IN_FLIGHT = 32;
 const MOMENT_MS = 700;
 const body = { messages: [{ role: "user", content: "[[tokens=5]]" }] };

@@ -5,7 +5,7 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { type PoolChain, startPoolChain } from "./testing/pool-chain.ts";
 
-/** Who may sell an agent's capacity, as the real registry says. */
+/** The real registry decides who may sell an agent's capacity. */
 let chain: PoolChain;
 before(async () => {
   chain = await startPoolChain();

@@ -62,7 +62,7 @@ async function backUp(file: string, to: string): Promise<void> {
   assert.match(stdout, /^\d+$/);
 }
 
-/** What a gateway finds that starts with this file. */
+/** The receipts that a gateway finds in this file. */
 async function receiptsOf(file: string): Promise<number> {
   const opened = open(file);
   const { problems, receipts } = auditDatabase(opened.database);

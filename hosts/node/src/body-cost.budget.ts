@@ -18,7 +18,7 @@ after(() => stack.stop());
 
 const numbers = `{"model":"sim-small","messages":[{"role":"user","content":[${Array(30_000).fill("1").join(",")}]}]}`;
 
-/** What one such body takes of the gateway's thread on the average, its client's part among it. */
+/** The time of the gateway's thread for one such body on average, with its client's part. */
 async function costOf({ key }: TestAccount, status: number, code: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const post = () => sendHttp(stack.url, { path: "/v1/chat/completions", body: numbers, headers });

@@ -12,9 +12,9 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
  * smaller bodies, and the answer's limit is set.
  */
 const USD = 1_000_000_000;
-/** Of an answer; by default it is too large for a test. */
+/** The size of a whole answer that is too large for a test. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
-/** Of an answer that is gathered before it is sent. */
+/** The size of an answer that is gathered before it is sent. */
 const GATHERED_BYTES = 512 * 1024;
 
 let stack: Stack;

@@ -24,7 +24,7 @@ function jobOf(parser: string, text: string, more: Partial<SentBodyJob> = {}): S
   return { parser, blocks, wantsFingerprint: true, context: settings, snapshot, ...more };
 }
 
-/** What is made of the same body in this thread. */
+/** Reads the same body in this thread. */
 function inPlace(job: SentBodyJob): ReadBody<unknown> {
   const parser = parsers.get(job.parser) ?? assert.fail(job.parser);
   return readBody(parser, job, () => ({ ...job.context, reasoningSeal, snapshot: job.snapshot ?? pricesUnknown() }));

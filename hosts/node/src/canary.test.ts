@@ -9,7 +9,7 @@ import { assertNoSecret, routes } from "@inference/gateway/test/suites/secrets";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startStack } from "./testing/stack.ts";
 
-/** As `suites/secrets.ts`, and what is too much for a Worker, or is its runtime's own. */
+/** The cases of `suites/secrets.ts` that are too large for a Worker, or that its runtime handles itself. */
 const USD = 1_000_000_000;
 const allStatuses = [300, 307, 400, 401, 402, 403, 404, 409, 413, 415, 418, 422, 429, 500, 502, 503, 504];
 /** Outside the deep run each third one. */
@@ -117,7 +117,7 @@ function writings(secret: string): string[] {
   ];
 }
 
-/** An answer that is whole and repeats it wherever the content of a chat and of images has room. */
+/** A whole answer that repeats the key in every field of a chat and of images. */
 function repeatingAnswer(key: string, size = 10): string {
   const filling = "x y ".repeat(size / 4);
   const error = `{"message":"Incorrect API key provided: ${key}"}`;
@@ -127,7 +127,7 @@ function repeatingAnswer(key: string, size = 10): string {
   return `{"id":"1","choices":[${choice},${image}],"data":[${image}],"images":["aGk=",${image},"${filling}${key}"]}`;
 }
 
-/** An answer that is whole and repeats it wherever a stream has room. */
+/** A whole stream that repeats the key in every field. */
 function repeatingStream(key: string): string {
   const chunk = (members: string, content = "hello"): string =>
     `data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"sim-small",${members}` +

@@ -3,7 +3,7 @@ import { tableNames } from "@inference/ledger/schema";
 import { type SqlValue, tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 
-/** What one commit changes, by table: the columns of written rows, and partition and id of removed ones. */
+/** The changes of one commit, by table: the columns of written rows, and partition and id of removed ones. */
 export type Changes = { [T in TableName]?: { written: SqlValue[][]; removed: [partition: string, id: string][] } };
 
 /** Writes changes into the tables in one transaction. The connection is then the only one that writes. */

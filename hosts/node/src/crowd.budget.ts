@@ -20,7 +20,7 @@ let stack: Stack;
 let accounts: TestAccount[];
 before(async () => {
   stack = await startStack({ drainMs: 100 });
-  // What the provider would keep of each request is its own.
+  // The provider keeps no record of each request.
   stack.simulator.simulator.change({ record: "off", errorBudget: null });
   accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => stack.account(USD)));
   await assertServed();
@@ -49,7 +49,7 @@ async function assertServed(): Promise<void> {
   assert.ok(performance.now() - from < 5_000, "a request beside them took five seconds");
 }
 
-/** Whatever became of them: nothing is under way, nothing is held, and all books agree. */
+/** At the end no request is in flight, no hold is left, and the ledger agrees. */
 async function assertNothingLeft(): Promise<void> {
   await eventually(() => stack.gateway.live.size === 0);
   await checkSums(stack);
@@ -80,7 +80,7 @@ test("1,000 clients a second that leave, for seconds, leave nothing held and no 
     const leaving: Promise<void>[] = [];
     const from = performance.now();
     while (leaving.length < clients) {
-      // As many as are due: a busy machine has more of them at a time.
+      // A busy machine has more requests due at a time.
       const due = Math.min(clients, Math.floor(performance.now() - from));
       while (leaving.length < due) {
         const account = accounts[leaving.length % ACCOUNTS] ?? assert.fail();

@@ -16,7 +16,7 @@ let stack: Stack;
 let accounts: TestAccount[];
 before(async () => {
   stack = await startStack({ drainMs: 100 });
-  // What the provider would keep of each request is its own.
+  // The provider keeps no record of each request.
   stack.simulator.simulator.change({ record: "off", errorBudget: null });
   accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => stack.account(USD)));
   await assertServed();
@@ -43,7 +43,7 @@ async function assertServed(): Promise<void> {
   assert.equal(answer.status, 200, await answer.text());
 }
 
-/** Whatever became of them: nothing is under way, nothing is held, and all books agree. */
+/** At the end no request is in flight, no hold is left, and the ledger agrees. */
 async function assertNothingLeft(): Promise<void> {
   await eventually(() => stack.gateway.live.size === 0);
   await checkSums(stack);

@@ -4,7 +4,7 @@ import type { DashboardAsset, DashboardFiles } from "@inference/gateway/environm
 import { SettingsError } from "@inference/gateway/settings";
 import type { NodeSettings } from "./settings.ts";
 
-/** What `dashboard/src/build` leaves there. */
+/** The output of `dashboard/src/build`. */
 const BUILT = new URL("../../../dashboard/dist/site.json", import.meta.url);
 
 /** The dashboard's files; undefined if it was not built. Throws `SettingsError` for a script that is not allowed. */

@@ -104,7 +104,7 @@ describe("half a connection", () => {
         socket.write(chatRequestBytes(account.key, chatBody("sim-small", slow, { stream })(tag)));
         await eventually(() => providerRecords(stack, tag).length > 0);
         if (stream) await eventually(() => tokens() >= 4);
-        // Without unread bytes this is an end, and no reset.
+        // Without unread bytes this ends the connection, and resets nothing.
         socket.destroy();
         const made = tokens();
         const { receipt, detail } = await paidFor(stack, account, tag);

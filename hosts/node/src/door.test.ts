@@ -7,8 +7,8 @@ import { sendBytes, sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
- * What a request may take of the gateway before anybody has paid for it: time, memory and connections. On Node alone:
- * it measures time, and a Worker's runtime reads heads and bodies by itself.
+ * The gateway's time, memory and connections that a request takes before anyone has paid for it. On Node alone: it
+ * measures time, and a Worker's runtime reads heads and bodies by itself.
  */
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";

@@ -13,7 +13,7 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const ACCOUNTS = 4;
 const EACH = 3;
-/** Of an answer of 20 MB each. */
+/** Each answer has 20 MB. */
 const MOST_BYTES = ACCOUNTS * EACH * 1.25 * limits.gatheredAnswerBytes;
 
 let provider: StubProvider;
@@ -27,7 +27,7 @@ after(async () => {
   await provider.stop();
 });
 
-/** A response of which nothing is read. */
+/** A response that is never read. */
 async function askWithoutReading({ key }: TestAccount, path: string, body: object): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const request = httpRequest(new URL(path, stack.url), { method: "POST", headers, agent: false });

@@ -56,7 +56,7 @@ function openWorld(clock: { now(): number }): WorldHost {
     });
   }
 
-  /** What a command causes, and what that causes. A chain of them can come back to a partition. */
+  /** The deliveries of a command, and theirs. A chain of them can come back to a partition. */
   function deliveriesOf(partition: Partition, command: Command, written = new Map<string, ChangedRow[]>()): Delivery[] {
     const rows = readRows(over(written), partition);
     const { changes, deliveries } = apply(partition, rows, command, { clockMs: clock.now(), epoch: 1 });

@@ -34,7 +34,7 @@ type Opened = {
   database: DatabaseSync;
   ledger: NodeLedger;
   clock: { time: number };
-  /** What happened, in order. */
+  /** The events, in order. */
   seen: string[];
   fatal: unknown[];
   alerts: string[];
@@ -67,7 +67,7 @@ async function close({ ledger, database }: Opened): Promise<void> {
   database.close();
 }
 
-/** With an account that has a key and more money than any test spends. */
+/** Opens an account with a key and more money than any test spends. */
 async function openWithAccount(): Promise<Opened> {
   const opened = openLedger();
   await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));

@@ -34,7 +34,7 @@ export type NodeLedger = LedgerClient & {
 
 export type NodeLedgerOptions = {
   now(): number;
-  /** Of this start: the file may be an older copy. */
+  /** The number of this start: the file may be an older copy. */
   epoch: number;
   onAlert(message: string): void;
   /** The ledger has stopped, and the process must end. */
@@ -152,14 +152,14 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return room === undefined && !dead;
   }
 
-  /** Resolves once all that is in memory is durable. False: that failed, and it is no longer in memory. */
+  /** Resolves once every change in memory is durable. False: that failed, and it is no longer in memory. */
   function durable(): true | Promise<boolean> {
     if (!isCommitting) return true;
     waiting ??= Promise.withResolvers();
     return waiting.promise;
   }
 
-  /** Begins a commit at the end of the turn. What comes while it is written is in the next one. */
+  /** Begins a commit at the end of the turn. Changes during a commit go into the next one. */
   function schedule(): void {
     if (isCommitting) return;
     isCommitting = true;
@@ -197,7 +197,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return (await durable()) ? result : ask(question);
   }
 
-  /** Also for queries that do not read memory: the tables have all that was answered. */
+  /** Also for queries that read the tables alone: afterwards the tables have every answered change. */
   async function flush(): Promise<void> {
     await durable();
   }

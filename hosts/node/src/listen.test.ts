@@ -91,7 +91,7 @@ test("an expectation nobody has heard of changes nothing", async () => {
   await server.close();
 });
 
-/** An app that counts the requests that have begun, in all and at most in one turn of the event loop. */
+/** An app that counts the requests that have begun: in total, and at most in one turn of the event loop. */
 function countBegun(answer: (host: HostBindings | undefined) => Promise<Response>) {
   const counts = { begun: 0, now: 0, most: 0 };
   const fetch = (_: Request, host?: HostBindings): Promise<Response> => {

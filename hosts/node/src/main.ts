@@ -50,7 +50,7 @@ try {
     process.exit(0);
   }
   const gateway = await startNodeGateway(settings, { pricesFile });
-  // A breakpoint stops the event loop for as long as somebody looks.
+  // A breakpoint stops the event loop for a long time.
   if (inspector.url() === undefined) startWatchdog();
   tell("listening", { url: gateway.url });
   let stopping = false;

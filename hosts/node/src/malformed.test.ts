@@ -6,7 +6,7 @@ import { assertError } from "@inference/gateway/test/assert-error";
 import { sendBytes, sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** What a Worker's runtime answers by itself, tidies up, or gives up at a time of its own. */
+/** Malformed requests and timeouts that a Worker's runtime handles itself. */
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
 

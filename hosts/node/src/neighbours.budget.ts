@@ -9,7 +9,7 @@ import { type Neighbourhood, startNeighbourhood } from "./testing/neighbours/nei
  */
 const CUSTOMER_MS = 250;
 const MEMORY_MIB = 1024;
-/** Of one turn of the event loop, in which there may be steps of several requests. */
+/** Steps of several requests may share a turn of the event loop. */
 const TURN_MS = 100;
 const CONNECTIONS = 60;
 

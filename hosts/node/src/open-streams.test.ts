@@ -19,7 +19,7 @@ import type { Measured } from "./testing/neighbours/measured-gateway.ts";
 const DEEP = process.env.DEEP === "1" || process.env.OPEN_STREAMS !== undefined;
 /** Connections for requests beside them. */
 const SPARE = 50;
-/** Files that a process has open besides. */
+/** Other open files of a process. */
 const OTHER_FILES = 200;
 const STREAMS = Number(process.env.OPEN_STREAMS ?? Math.min(10_000 - SPARE, mostStreams()));
 const STREAMS_EACH = 25;
@@ -96,7 +96,7 @@ test(`${STREAMS} open streams: each gets its answer, others are served, and noth
     assert.ok(kibEach < MOST_KIB_EACH, `${kibEach.toFixed(0)} KiB for each`);
 
     for (const socket of sockets) socket.destroy();
-    // What the provider still makes is read on for a while.
+    // The gateway reads on for a while.
     await eventually(async () => (await metrics()).text.includes("requests_in_flight 0\n"));
     await served();
     assert.doesNotMatch(gateway.stderr(), /"alert","event":"(settle_failed|ledger|internal_error)"/);
@@ -107,5 +107,5 @@ test(`${STREAMS} open streams: each gets its answer, others are served, and noth
   }
 });
 
-/** Resident memory, of which the collector may not have taken all back. */
+/** Resident memory may include memory that the collector has not returned. */
 const MOST_KIB_EACH = 128;

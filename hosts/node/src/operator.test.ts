@@ -5,10 +5,7 @@ import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/**
- * What whoever runs the gateway sees of it and sets for everybody. Each test has settings of its own, and a suite has
- * none.
- */
+/** The operator's settings and metrics. Each test has settings of its own, and a suite has none. */
 const USD = 1_000_000_000;
 const TOKEN = "an-operators-token";
 
@@ -190,7 +187,7 @@ describe("a provider that is down", () => {
       const chat = (content: string, model?: string, payer = key) =>
         stack.call("/v1/chat/completions", { key: payer, body: ask(content, model) });
       for (let left = breaker.failures; left > 0; left--) {
-        // Of an account each, for what one brings about counts once.
+        // Each failure comes from another account, because the failures of one count once.
         assert.equal((await chat("[[fault=503]]", "sim-small", (await stack.account(USD)).key)).status, 503);
       }
       const before = stack.simulator.simulator.records.select(() => true, 1_000).length;

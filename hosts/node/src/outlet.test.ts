@@ -13,7 +13,7 @@ after(() => Promise.all(closing.map((close) => close())));
 
 type Told = { room: number; gone: number };
 
-/** A response through the outlet of the host, and what the outlet reported. */
+/** A response through the host's outlet, and the outlet's reports. */
 async function open(): Promise<{ outlet: Outlet; told: Told; response: IncomingMessage }> {
   const told: Told = { room: 0, gone: 0 };
   let outlet: Outlet | undefined;

@@ -36,7 +36,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
   let leaving = false;
 
   function closeIdle(): void {
-    // To the server a connection without any request is not idle, and the stop would wait for it.
+    // A connection without a request is not idle for the server, and would delay the stop.
     if (underWay === 0) server.closeAllConnections();
     else server.closeIdleConnections();
   }

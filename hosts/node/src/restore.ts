@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { emptyLimit, tellAgain } from "@inference/gateway/jobs/tell-again";
+import type { LedgerClient } from "@inference/ledger/client";
 import { ceilingPartition, chainPartition, isAgent, type Partition, restorable } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
 import { columnsOf, SCHEMA_VERSION, sqlName, tableNames } from "@inference/ledger/schema";
 import { fileOf, openDatabase } from "./database.ts";
 import { openNodeLedger } from "./ledger.ts";
@@ -30,9 +32,12 @@ export async function restorePartition(
   }
   const database = openDatabase(fileOf(settings.DATABASE_FILE), settings.DATABASE_SYNCHRONOUS);
   try {
-    if (partition === chain) database.prepare("DELETE FROM cursor_row WHERE partition = ?").run(chain);
     if (backup !== undefined) copyRows(database, partition, backup);
-    if (partition === ceilingPartition || isAgent(partition)) await refill(database, { chain, limit: partition });
+    if (partition === ceilingPartition || isAgent(partition) || partition === chain) {
+      await withLedger(database, (ledger) =>
+        partition === chain ? reread(ledger, chain) : refill(ledger, { chain, limit: partition }),
+      );
+    }
   } finally {
     database.close();
   }
@@ -63,20 +68,29 @@ function copyRows(database: DatabaseSync, partition: Partition, backup: string):
   database.exec("COMMIT");
 }
 
-async function refill(database: DatabaseSync, parts: { chain: Partition; limit: Partition }): Promise<void> {
+async function withLedger(database: DatabaseSync, work: (ledger: LedgerClient) => Promise<void>): Promise<void> {
   const ledger = openNodeLedger(database, {
     ...{ now: Date.now, epoch: Date.now() },
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal: (error) => log("alert", "ledger_stopped", { error: String(error) }),
   });
   try {
-    const host = { ledger, clock: { now: Date.now } };
-    // An agent's rows are an old copy by now: if `tellAgain` throws, the agent sells nothing until a later restore.
-    if (isAgent(parts.limit)) await emptyLimit(host, parts.limit);
-    let after: string | null = null;
-    do after = await tellAgain(host, { ...parts, after });
-    while (after !== null);
+    await work(ledger);
   } finally {
     await ledger.close();
   }
+}
+
+/** The next start names the block that accounts wait for. */
+async function reread(ledger: LedgerClient, chain: Partition): Promise<void> {
+  await ledger.run(() => send(chain, { type: "reread", at: Date.now(), readyFrom: 0 }));
+}
+
+async function refill(ledger: LedgerClient, parts: { chain: Partition; limit: Partition }): Promise<void> {
+  const host = { ledger, clock: { now: Date.now } };
+  // An agent's rows are an old copy by now: if `tellAgain` throws, the agent sells nothing until a later restore.
+  if (isAgent(parts.limit)) await emptyLimit(host, parts.limit);
+  let after: string | null = null;
+  do after = await tellAgain(host, { ...parts, after });
+  while (after !== null);
 }

@@ -40,12 +40,12 @@ import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 
 /**
- * The page docs/restoring.md, followed by its own commands: a real gateway with a real chain, of which parts are lost.
- * Each time every use of each account is debited once, no credit is lost, and the difference is alerted.
+ * The page docs/restoring.md, run by its own commands: a real gateway on a real chain loses parts of its data. Each
+ * time every use of each account is debited once, no credit is lost, and the difference is alerted.
  */
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const PAGE = readFileSync(join(ROOT, "docs/restoring.md"), "utf8");
-/** Of the settler of `startPrimaryChain`. */
+/** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const CHAIN = chainPartition(31_337);
 const [alice, bob]: [Address, Address] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
@@ -66,7 +66,7 @@ let chain: PrimaryChain;
 let provider: ProviderProcess;
 let environment: Record<string, string>;
 let gateway: { url: string; stop(signal: NodeJS.Signals): Promise<unknown>; alerts(): string[] };
-/** What every request that was served has cost, by its account. */
+/** The cost of every served request, by account. */
 const charges = new Map<Address, number[]>([alice, bob].map((address) => [address, []]));
 const spent = (address: Address) => (charges.get(address) ?? []).reduce((sum, charge) => sum + charge, 0);
 
@@ -160,7 +160,7 @@ type Credits = Record<`${"total_credits" | "total_usage" | "debited" | "taken_ov
 const creditsOf = (account: { key: string }): Promise<Credits> => read("/api/v1/credits", account);
 const takenOver = async (account: { key: string }) => (await creditsOf(account)).taken_over_nano_usd;
 
-/** Of alice's account, in the gateway's log since its start. */
+/** The alerts about alice's account since the gateway's start. */
 function alerted(): number {
   const amounts = gateway.alerts().flatMap((line) => {
     const [, amount] = new RegExp(`${alice}: (?:takes over debits|adopts a statement) of (\\d+)`).exec(line) ?? [];

@@ -39,7 +39,7 @@ export type RowCache = {
   take(): Changes;
   /** The rows taken last are in the tables. */
   committed(): void;
-  /** Drops all rows. What is not in the tables is lost. */
+  /** Drops all rows. Rows that are not in the tables are lost. */
   discard(): void;
   holds(leaseBefore: number, limit: number): LapsedHold[];
   due(table: "bill" | "allowance", at: number, page: AccountPage): Partition[];
@@ -106,7 +106,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return undefined;
     }
     const row = tableSql[table].toRow(stored);
-    // With the row's own id: the one that was asked for may be a part of a longer text.
+    // The row's own id: the requested id may be a slice of a longer text.
     if (staysInMemory(table, row)) cells.add(table, row.id, row);
     return row as Tables[T];
   }

@@ -142,7 +142,7 @@ describe("a personal session", () => {
         ["settled", CHARGE, null],
       ],
     );
-    // Neither the wallet's account nor the ceiling knows of it.
+    // The wallet's account and the ceiling have no trace of it.
     const atCeiling = await stack.rows("allowance", ceilingPartition);
     assert.deepEqual(
       atCeiling.filter(({ id }) => id.endsWith(wallet.address.toLowerCase())),
@@ -288,7 +288,7 @@ describe("a capacity", () => {
       const { status, code, headers } = await ask(session);
       assert.deepEqual([status, code, headers.get("retry-after")], [503, "chain_unavailable", "2"]);
       assert.equal((await capacityOf(wallet.address)).held, 0);
-      // Who pays out of an account waits for no chain.
+      // A request paid by an account waits for no chain.
       const { key } = await stack.account(USD);
       assert.equal((await ask(key)).status, 200);
     } finally {
@@ -402,7 +402,7 @@ describe("an agent's session", () => {
     const told = ownKeyAnswer.parse(await (await stack.call("/api/v1/key", { key: forAgent })).json()).data;
     assert.deepEqual([told.label, told.limit, told.usage_nano_usd], [lowerAddress(agent), 5, 2 * CHARGE]);
     assert.equal((await record(`vkey:${lowerAddress(owner.address)}`))?.capacityNanoUsd, 2 * USD);
-    // What one lacks, the other does not give: an answer of 2.40 dollars at most fits into five, and not into two.
+    // Each identity spends its own capacity: an answer of up to 2.40 dollars fits into five, and not into two.
     const dear = { ...chat, model: "sim-extended", n: 4, max_tokens: 40_000 };
     assert.deepEqual(
       [(await ask(personal, dear)).code, (await ask(forAgent, dear)).status],
@@ -420,7 +420,7 @@ describe("an agent's session", () => {
     const session = { digest, address: owner.address, agentToken: agent, expiresAt: now + DAY_MS };
     await stack.ledger.run(function* () {
       yield* send(partition, { type: "openSession", at: now, ...session });
-      // As the older version has read it from the chain.
+      // The older version's capacity.
       yield* send(partition, { type: "setCapacity", at: now, limitNanoUsd: 5 * USD });
     });
     assert.equal((await ask(await signIn(owner, agent))).status, 200);
@@ -473,7 +473,7 @@ describe("an agent's session", () => {
     const refused = await ask(session);
     assert.deepEqual([refused.status, refused.code], [403, "not_agent_owner"]);
     assert.equal(readsOf(agent), read + 1);
-    // What was served for the agent is the new owner's to read.
+    // The new owner reads the receipts of the agent's requests.
     assert.deepEqual(await statusesOfReads(), [403, 403]);
     assert.equal((await ask(await signIn(buyer, agent))).status, 200);
   });
@@ -531,7 +531,7 @@ describe("an agent's session", () => {
 
   test("ends where the contract names another owner at another time, and begins again with it", async () => {
     const [one, other] = [makeWallet(), makeWallet()];
-    // Of an even block the one, of an odd one the other: NUMBER, 1, AND, and a jump to one of two answers.
+    // One wallet is the owner in even blocks, the other in odd ones: NUMBER, 1, AND, and a jump to one of two answers.
     const answer = ({ address }: PrivateKeyAccount) => `73${address.slice(2).toLowerCase()}5f5260205ff3`;
     const even = answer(one);
     const target = (7 + even.length / 2).toString(16).padStart(2, "0");
@@ -561,7 +561,7 @@ describe("an agent's session", () => {
     assert.equal(served.status, 200);
 
     const asAgent = await signIn(owner, wallet);
-    // What is staked under the address serves one of its identities a day: the wallet asked first.
+    // The stake of an address serves one of its identities a day: the wallet asked first.
     const { status, code } = await ask(asAgent);
     assert.deepEqual([status, code], [402, "capacity_exhausted"]);
     assert.deepEqual(await capacityOf(wallet), { limit: 2 * USD, settled: CHARGE, held: 0 });

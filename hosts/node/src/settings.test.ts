@@ -1,65 +1,58 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { after, before, test } from "node:test";
+import { startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { limits } from "@inference/gateway/config";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
-import {
-  gatewayEnvironment,
-  gatewayUrl,
-  launch,
-  type ProviderProcess,
-  start,
-  startProvider,
-} from "./chaos/processes.ts";
-import { nodeSettings } from "./settings.ts";
+import { openMemoryHost } from "@inference/ledger/testing/memory-host";
+import { makeKeccak } from "@inference/protocol/keccak-wasm";
+import { startProviderSimulator } from "@inference/provider-simulator/server";
+import { openChain } from "./chain.ts";
+import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
+import { checkKey, checkPrices } from "./check.ts";
+import { type NodeSettings, nodeSettings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));
 const secret = "5e".repeat(32);
-let provider: ProviderProcess;
+const masterKey = "provider-master-key";
+let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
+/** Settings that a gateway starts with. */
+let right: Record<string, string>;
 before(async () => {
-  provider = await startProvider();
+  provider = await startProviderSimulator({ masterKey, adminKey: `${masterKey}-admin` });
+  right = gatewayEnvironment({
+    databaseFile: join(folder, "gateway.sqlite"),
+    secret,
+    provider: { ...provider, masterKey },
+  });
 });
 after(async () => {
-  await provider.kill();
+  await provider.close();
   rmSync(folder, { recursive: true });
 });
 
-/** Settings that a gateway starts with. */
-const right = (): Record<string, string> =>
-  gatewayEnvironment({ databaseFile: join(folder, "gateway.sqlite"), secret, provider });
+const read = (change: Record<string, string>): NodeSettings => parseSettings(nodeSettings, { ...right, ...change });
 
-/** Runs the program until it ends, which it must do by itself: what it said that is not its log. */
-async function runToEnd(
-  env: Record<string, string>,
-  args: readonly string[] = [],
-): Promise<{ code: number | null; said: string[]; stdout: string }> {
-  const program = launch({ script: "../main.ts", args, env });
-  const { code } = await program.ended;
-  const lines = program.stderr().split("\n").filter(Boolean);
-  return { code, said: lines.filter((line) => !line.startsWith("{")), stdout: program.stdout() };
+/** The lines of the error of these settings; empty without one. */
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    parseSettings(nodeSettings, env);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof SettingsError);
+    return error.message.split("\n");
+  }
 }
 
-const required = Object.keys(
-  gatewayEnvironment({ databaseFile: "", secret, provider: { url: "", masterKey: "" } }),
-).filter((name) => !["CHAIN_POLL_MS", "DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name));
-
-test("without settings it ends with one message that names all that are missing, and what each is for", async () => {
-  const { code, said, stdout } = await runToEnd({});
-  assert.equal(code, 1);
-  assert.equal(stdout, "");
-  assert.equal(said[0], "The gateway cannot start. Invalid settings:");
-  assert.deepEqual(
-    said
-      .slice(1)
-      .map((line) => /^ {2}(\w+): is missing \(.+\)$/.exec(line)?.[1])
-      .sort(),
-    [...required].sort(),
+test("an error names every missing setting, with its purpose", () => {
+  const required = Object.keys(right).filter(
+    (name) => !["CHAIN_POLL_MS", "DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name),
   );
+  const [first, ...missing] = problemsOf({});
+  assert.equal(first, "The gateway cannot start. Invalid settings:");
+  assert.deepEqual(missing.map((line) => /^ {2}(\w+): is missing \(.+\)$/.exec(line)?.[1]).sort(), required.sort());
 });
 
 const wrong: Record<string, [value: string, because: RegExp]> = {
@@ -89,35 +82,25 @@ const wrong: Record<string, [value: string, because: RegExp]> = {
   DATABASE_SYNCHRONOUS: ["OFF", /./],
 };
 
-test("wrong settings are named all at once, each with what it must be, and no value of theirs is said", async () => {
-  const env = { ...right(), ...Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value])) };
-  const { code, said } = await runToEnd(env);
-  assert.equal(code, 1);
-  const named = new Map(said.slice(1).map((line) => [/^ {2}(\w+): /.exec(line)?.[1], line]));
+test("an error names every wrong setting, with what it must be, and shows no value", () => {
+  const env = { ...right, ...Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value])) };
+  const problems = problemsOf(env);
+  const named = new Map(problems.slice(1).map((line) => [/^ {2}(\w+): /.exec(line)?.[1], line]));
   assert.deepEqual([...named.keys()].sort(), Object.keys(wrong).sort());
   for (const [name, [, because]] of Object.entries(wrong)) assert.match(named.get(name) ?? "", because);
-  assert.ok(!said.join().includes("0123456789abcdef"), "the secret is said");
+  assert.ok(!problems.join().includes("0123456789abcdef"), "the secret is in the error");
 });
 
 test("an empty setting is a missing one, and a port beyond the last is no port", () => {
-  const problems = (change: Record<string, string>): string => {
-    try {
-      parseSettings(nodeSettings, { ...right(), ...change });
-      return "";
-    } catch (error) {
-      assert.ok(error instanceof SettingsError);
-      return error.message;
-    }
-  };
-  assert.equal(problems({}), "");
-  assert.equal(problems({ HOST: "" }), "");
-  assert.match(problems({ UPSTREAM_API_KEY: "" }), /UPSTREAM_API_KEY: is missing/);
-  assert.match(problems({ PORT: "65536" }), /PORT: must be/);
-  assert.equal(problems({ PORT: "65535" }), "");
+  assert.deepEqual(problemsOf(right), []);
+  assert.deepEqual(problemsOf({ ...right, HOST: "" }), []);
+  assert.match(problemsOf({ ...right, UPSTREAM_API_KEY: "" })[1] ?? "", /UPSTREAM_API_KEY: is missing/);
+  assert.match(problemsOf({ ...right, PORT: "65536" })[1] ?? "", /PORT: must be/);
+  assert.deepEqual(problemsOf({ ...right, PORT: "65535" }), []);
 });
 
-test("what is not said has its default, and a URL loses its last slash", () => {
-  const settings = parseSettings(nodeSettings, { ...right(), PORT: "", BASE_URL: "https://gateway.test/" });
+test("a setting that is not given has its default, and a URL loses its last slash", () => {
+  const settings = parseSettings(nodeSettings, { ...right, PORT: "", BASE_URL: "https://gateway.test/" });
   const { HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL } = settings;
   assert.deepEqual(
     [HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL],
@@ -130,132 +113,81 @@ test("what is not said has its default, and a URL loses its last slash", () => {
   assert.equal(config.drainMs, 25_000, "as long as at the edge");
 });
 
-describe("a chain that is there", () => {
-  let chain: PrimaryChain;
-  let genesis: string;
-  before(async () => {
-    chain = await startPrimaryChain();
+test("a chain that contradicts PRIMARY_ANCHOR or a contract's address ends the start with one line", async () => {
+  const chain = await startPrimaryChain();
+  try {
     await chain.finalize();
-    genesis = (await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false])).hash;
-  });
-  after(() => chain?.stop());
-
-  const beside = (more: Record<string, string> = {}): Record<string, string> => ({
-    ...right(),
-    DATABASE_FILE: join(folder, "beside.sqlite"),
-    PRIMARY_RPC_URL: chain.rpcUrl,
-    SETTLEMENT_ADDRESS: chain.settlement,
-    ...more,
-  });
-
-  test("starts it with the anchor and the contracts that the chain has", async () => {
-    const env = beside({
-      PRIMARY_ANCHOR: `0:${genesis}`,
-      TOKEN_ADDRESS: chain.token,
-      STABLECOIN_ADDRESS: chain.stablecoin,
+    const { hash } = await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false]);
+    const keccak = await makeKeccak();
+    const open = (change: Record<string, string>) =>
+      openChain(read({ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, ...change }), {
+        ...{ ledger: openMemoryHost({ now: Date.now }), keccak, now: Date.now },
+      });
+    await open({ PRIMARY_ANCHOR: `0:${hash}`, TOKEN_ADDRESS: chain.token, STABLECOIN_ADDRESS: chain.stablecoin });
+    const [otherHash, otherPool] = [`0x${"66".repeat(32)}`, `0x${"66".repeat(20)}`];
+    await assert.rejects(open({ PRIMARY_ANCHOR: `0:${otherHash}` }), {
+      message: `The gateway cannot start. block 0 is ${hash}, not ${otherHash} as PRIMARY_ANCHOR says: this is another chain.`,
     });
-    const program = await start({ script: "../main.ts", env });
-    try {
-      assert.equal((await fetch(`${gatewayUrl(program.ready)}/healthz`)).status, 200);
-    } finally {
-      await program.kill();
-    }
-  });
-
-  for (const [setting, value, because] of [
-    ["PRIMARY_ANCHOR", `0:0x${"66".repeat(32)}`, /block 0 is 0x\w+, not 0x66\w+ as PRIMARY_ANCHOR says/],
-    ["POOL_ADDRESS", `0x${"66".repeat(20)}`, /POOL_ADDRESS is 0x66\w+, and the settlement contract's POOL is none\.$/],
-  ] as const) {
-    test(`ends it with one line where it says otherwise than ${setting}`, async () => {
-      const { code, said, stdout } = await runToEnd(beside({ [setting]: value }));
-      assert.deepEqual([code, stdout, said.length], [1, "", 1], said.join("\n"));
-      assert.match(said[0] ?? "", /^The gateway cannot start\. /);
-      assert.match(said[0] ?? "", because);
+    await assert.rejects(open({ POOL_ADDRESS: otherPool }), {
+      message: `The gateway cannot start. POOL_ADDRESS is ${otherPool}, and the settlement contract's POOL is none.`,
     });
-  }
-});
-
-test("a port that is in use ends it with one line", async () => {
-  const server: Server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  try {
-    const { code, said, stdout } = await runToEnd({ ...right(), PORT: String(port) });
-    assert.equal(code, 1);
-    assert.equal(stdout, "");
-    assert.equal(said.length, 1, said.join("\n"));
-    assert.match(said[0] ?? "", new RegExp(`^Port ${port} is in use: `));
   } finally {
-    server.close();
+    await chain.stop();
   }
 });
 
-test("a file that another gateway uses ends it with one line", async () => {
-  const file = join(folder, "taken.sqlite");
-  const env = { ...right(), DATABASE_FILE: file };
-  const other = await start({ script: "../main.ts", env });
-  try {
-    const { code, said } = await runToEnd(env);
-    assert.equal(code, 1);
-    assert.equal(said.length, 1, said.join("\n"));
-    assert.match(said[0] ?? "", /^Another gateway is using .*taken\.sqlite: /);
-    assert.equal((await fetch(`${gatewayUrl(other.ready)}/healthz`)).status, 200, "the first goes on");
-  } finally {
-    await other.kill();
-  }
+const prices = JSON.stringify({ models: [{ id: "voice", type: "speech", usd_per_million_characters: "3.5" }] });
+
+test("a key, an alias or a catalogue that the provider contradicts is an error of one line", async () => {
+  const check = async (change: Record<string, string>, pricesFile: string | null = null): Promise<void> => {
+    const settings = read(change);
+    await checkKey(settings, { pricesFile });
+    await checkPrices(settings, { pricesFile });
+  };
+  await check({});
+  await assert.rejects(
+    check({ UPSTREAM_API_KEY: "wrong" }),
+    /^SettingsError: [^\n]*UPSTREAM_API_KEY: [^\n]* \(401\)\. Set a key[^\n]*$/,
+  );
+  await assert.rejects(check({ MODEL_ALIASES: '{"a":"b"}' }, prices), /no b, [^\n]*calls a$/);
+  await assert.rejects(check({ UPSTREAM_CATALOGUE: "per-token" }), /UPSTREAM_BASE_URL: the catalogue/);
+  await assert.rejects(check({ UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }), /127\.0\.0\.1:9|ECONNREFUSED/);
 });
 
-const prices = join(folder, "prices.json");
-const voice = { id: "voice", type: "speech", usd_per_million_characters: "3.5" };
-writeFileSync(prices, JSON.stringify({ models: [voice] }));
-
-for (const [what, env, expected] of [
-  ["prices that cannot be read", { PRICES_FILE: "/no/such/prices.json" }, /PRICES_FILE: \/no\/such\/prices\.json/],
-  ["a folder that is not there", { DATABASE_FILE: "/no/such/folder/gateway.sqlite" }, /\/no\/such\/folder/],
-  [
-    "a key that the provider does not accept",
-    { UPSTREAM_API_KEY: "wrong" },
-    /UPSTREAM_API_KEY: .* \(401\)\. Set a key/,
-  ],
-  [
-    "an alias of what the operator's prices lack",
-    { MODEL_ALIASES: '{"a":"b"}', PRICES_FILE: prices },
-    /no b, .*calls a$/,
-  ],
-  ["a provider that is not there", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }, /127\.0\.0\.1:9|ECONNREFUSED/],
-] as const) {
-  test(`${what}: it ends with one line that says so`, async () => {
-    const { code, said } = await runToEnd({ ...right(), ...env });
-    assert.equal(code, 1);
-    assert.equal(said.length, 1, said.join("\n"));
-    assert.match(said[0] ?? "", expected);
-  });
-}
-
-test("--check looks at settings, key and prices, and starts nothing", async () => {
+test("--check ends without a file, a chain or a port; an error of it is one line", async () => {
   const file = join(folder, "unmade.sqlite");
-  const env = { ...right(), DATABASE_FILE: file, PRIMARY_RPC_URL: "http://127.0.0.1:9" };
-  const { code, stdout } = await runToEnd(env, ["--check"]);
-  assert.equal(code, 0);
-  assert.match(stdout, /^\{"at":"[^"]+Z","level":"info","event":"checked"\}\n$/);
+  const env = { ...right, DATABASE_FILE: file, PRIMARY_RPC_URL: "http://127.0.0.1:9" };
+  const program = launch({ script: "../main.ts", args: ["--check"], env });
+  assert.equal((await program.ended).code, 0, program.stderr());
+  assert.match(program.stdout(), /^\{"at":"[^"]+Z","level":"info","event":"checked"\}\n$/);
   assert.ok(!existsSync(file));
-  const wrong = await runToEnd({ ...env, UPSTREAM_CATALOGUE: "per-token" }, ["--check"]);
-  assert.equal(wrong.code, 1);
-  assert.match(wrong.said[0] ?? "", /^The gateway cannot start\. UPSTREAM_BASE_URL: the catalogue/);
+  const wrong = launch({
+    script: "../main.ts",
+    args: ["--check"],
+    env: { ...env, PRICES_FILE: "/no/such/prices.json" },
+  });
+  assert.equal((await wrong.ended).code, 1);
+  assert.match(wrong.stderr(), /^PRICES_FILE: \/no\/such\/prices\.json cannot be read: .+\n$/);
 });
 
-test("a provider that does not answer keeps no gateway from starting whose prices are its operator's", async () => {
-  const nobody = "http://127.0.0.1:9";
-  const env = { ...right(), UPSTREAM_BASE_URL: `${nobody}/api/v1`, PRIMARY_RPC_URL: nobody, PRICES_FILE: prices };
-  const program = await start({ script: "../main.ts", env: { ...env, DATABASE_FILE: join(folder, "alone.sqlite") } });
+test("with the operator's prices a gateway starts without provider and chain, and keeps its file to itself", async () => {
+  const nowhere = "http://127.0.0.1:9";
+  const pricesFile = join(folder, "prices.json");
+  writeFileSync(pricesFile, prices);
+  const env = {
+    ...right,
+    ...{ DATABASE_FILE: join(folder, "alone.sqlite"), PRICES_FILE: pricesFile },
+    ...{ UPSTREAM_BASE_URL: `${nowhere}/api/v1`, PRIMARY_RPC_URL: nowhere },
+  };
+  const program = await start({ script: "../main.ts", env });
   try {
+    const second = launch({ script: "../main.ts", env });
+    assert.equal((await second.ended).code, 1);
+    assert.equal(second.stdout(), "");
+    assert.match(second.stderr(), /^Another gateway is using [^\n]*alone\.sqlite: [^\n]+\n$/);
     const health = (await (await fetch(`${gatewayUrl(program.ready)}/healthz`)).json()) as Record<string, unknown>;
     const checks = { ledger: "behind", prices: "ok", provider: "unknown" };
-    assert.partialDeepStrictEqual(
-      health,
-      { status: "unavailable", checks, chain: "starting" },
-      "its node is not there",
-    );
+    assert.partialDeepStrictEqual(health, { status: "unavailable", checks, chain: "starting" });
   } finally {
     await program.kill();
   }

@@ -12,8 +12,8 @@ import { bytesInUse } from "./testing/heap.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
- * Nobody can take for themselves what all share: memory, turns at the provider, the node, the provider's good name. On
- * Node alone: it looks into the gateway's memory.
+ * No client can take all of what clients share: memory, turns at the provider, the node, the provider's failure budget.
+ * On Node alone: it looks into the gateway's memory.
  */
 const USD = 1_000_000_000;
 const MIB = 1024 * 1024;

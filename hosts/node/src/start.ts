@@ -1,4 +1,3 @@
-import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
 import { makeApp } from "@inference/gateway/app";
 import { revokeAllAgain } from "@inference/gateway/auth/revocations";
@@ -12,19 +11,18 @@ import { send } from "@inference/ledger/saga";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { makeBackground } from "./background.ts";
 import { openBodyThread } from "./body-thread.ts";
-import { chainClientOf, openChain } from "./chain.ts";
+import { openChain } from "./chain.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { readDashboard } from "./dashboard.ts";
 import { fileOf, openDatabase } from "./database.ts";
-import { keepFollowing, openDollarFollower } from "./follow-dollars.ts";
 import { gzip } from "./gzip.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
+import { openDollarFollower, openStatements, startPolling } from "./polling.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
-import { keepReconciling, keepSettling, keepStatements, openSettler } from "./settle.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -74,12 +72,12 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
   const keccak = await makeKeccak();
-  const { client, watcher } = await openChain(settings, ledger, keccak);
+  const money = await openChain(settings, { ledger, keccak, now: steadyNow });
+  const { client, watcher, settler } = money;
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
   await watcher.poll();
-  const settler = openSettler(settings, { ledger, client });
-  const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
+  const dollars = openDollarFollower(settings, keyValue);
   const upstream = openUpstream(config.upstream.baseUrl);
   const bodies = openBodyThread(config.secret);
   const background = makeBackground();
@@ -110,11 +108,8 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   await ledger.recover();
   await revokeAllAgain({ ledger, keyValue }, clock.now());
   const stopJobs = await startJobs(gateway, ledger.holds(), options.jobs);
-  const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
-  const stopStatements = keepStatements(settings, { ledger, terms: config.posting, keccak });
-  const stopSettling = settler === undefined ? undefined : keepSettling(settler, settings.CHAIN_POLL_MS);
-  const stopReconciling = keepReconciling(settings, { ledger, client, now: steadyNow });
-  const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
+  const statements = openStatements(settings, { ledger, terms: config.posting, keccak });
+  const stopPolling = startPolling({ ...money, statements, dollars }, settings);
   const server = await listen(makeApp(gateway), settings);
   return {
     url: server.url,
@@ -124,10 +119,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       // Jobs make commits, so they end before the ledger.
       await stopJobs();
       await stopPolling();
-      await stopStatements();
-      await stopSettling?.();
-      await stopReconciling();
-      await stopFollowing?.();
       await bodies.stop();
       await upstream.close();
       await ledger.close();

@@ -101,11 +101,11 @@ test("each identity's requests go with a key of its own, limited to its capacity
     [ofWallet, 2.5],
     [ofAgent, 7],
   ] as const) {
-    // Of what the account has staked, and of what it has paid.
+    // The stake and the paid balance.
     assert.deepEqual([key?.consumptionLimit.diem, key?.consumptionLimit.usd], [limit, limit]);
   }
   assert.deepEqual([ofWallet?.limitPeriod, ofWallet?.apiKeyType], ["EPOCH", "INFERENCE"]);
-  // What an account pays for goes with the master key.
+  // An account's requests use the master key.
   const { key } = await stack.account(USD);
   assert.equal((await ask(key)).keyId, "key-master");
 });

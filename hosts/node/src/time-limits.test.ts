@@ -8,8 +8,8 @@ import { type StubProvider, startStubProvider } from "@inference/gateway/test/se
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
- * Each limit of a request's time: what takes less of it is served, and what takes more is not. On Node alone: it sets
- * the limits that it measures.
+ * Each limit of a request's time: a shorter request is served, a longer one is not. On Node alone: it sets the limits
+ * that it measures.
  */
 const USD = 1_000_000_000;
 const limits = { bodyReadMs: 1_000, answerMs: 1_500, stalledReaderMs: 1_000 };

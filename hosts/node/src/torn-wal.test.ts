@@ -47,7 +47,7 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** What a gateway finds that starts with this WAL. */
+/** The receipts that a gateway finds with this WAL. */
 function receiptsWith(change: (wal: string) => void): number {
   const copy = join(folder, "copy");
   for (const end of ["-wal", "-shm", "-lock"]) rmSync(`${copy}${end}`, { force: true });

@@ -1,6 +1,6 @@
 /**
  * Limits what all connections do in one turn of the event loop: the bytes that they pass on, or the requests that they
- * begin. What has no room waits for the next turn.
+ * begin. Work that does not fit waits for the next turn.
  */
 export type Turns = {
   /** False if this turn has no room: `whenThereIs` is called in a later turn, and asks again. */
@@ -19,7 +19,7 @@ export function makeTurns(turn: { amount: number; small?: number }): Turns {
   function next(): void {
     left = most;
     let served = 0;
-    // What finds no room stays. Without this, each turn would ask all that wait.
+    // Work that does not fit stays. Without this, each turn would ask all that wait.
     while (left > 0 && served < waiting.length) waiting[served++]?.();
     waiting.splice(0, served);
   }

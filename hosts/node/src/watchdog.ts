@@ -7,7 +7,7 @@ const usualTimes: WatchdogTimes = { tickMs: 1_000, ticks: 30 };
 
 /**
  * Ends the process with a log line when the event loop of this thread has stood still for 30 s, because a restart is
- * safe and a hang is not. Neither the timer nor the thread keeps the process open.
+ * safe and a hang is not. The timer and the thread do not keep the process alive.
  */
 export function startWatchdog({ tickMs, ticks }: WatchdogTimes = usualTimes): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -2,8 +2,8 @@ import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * Lowers what an account may use of shared limits: all that is due, or of one limit all. When it returns, the limits
- * know what the account used and holds, so an emptied limit is told again by this saga for each account.
+ * Lowers an account's due allowances, or all allowances of one limit. When it returns, the limits know what the account
+ * used and holds, so an emptied limit is told again by this saga for each account.
  */
 export function* lowerAllowances(
   account: Partition,

@@ -3,10 +3,10 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import type { Partition } from "./partition.ts";
 
-/** What several commands and replies have in common. */
+/** Types that several commands and replies share. */
 
-/** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
-export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
+/** The credential that pays: an API key out of its account's balance, or a session out of its identity's capacity. */
+export type PayerCredential = { kind: "key" | "session" /** The credential's digest. */; digest: string };
 
 /** The budgets that can refuse a request. */
 export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
@@ -63,7 +63,7 @@ export type ResolveReply =
   | { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" }
   | Unheard;
 
-/** What an account used of a shared limit on a day, which is a fact, and what it wants to be allowed in all. */
+/** The amount that an account used of a shared limit on a day, and the total that it asks for. */
 export type Allow = {
   type: "allow";
   account: Partition;
@@ -76,16 +76,16 @@ export type Allow = {
   leastNanoUsd: NanoUsd;
   /** The same and the request. */
   neededNanoUsd: NanoUsd;
-  /** What is taken if there is room: `neededNanoUsd` or more. */
+  /** The preferred amount: `neededNanoUsd` or more. */
   wantedNanoUsd: NanoUsd;
-  /** Of an agent's identity: the hash of the offer that a raise needs. */
+  /** At an agent's identity: the hash of the offer that a raise needs. */
   offer: string | null;
 };
 
-/** What an account asks of a shared limit. */
+/** An account's ask to a shared limit. */
 export type Ask = { limit: Partition; command: Allow };
 
-/** A shared limit's answer to an ask: its row as it stands. */
+/** A shared limit's reply to an ask: the row after it. */
 export type AllowReply = {
   status: "allowed" | "refused";
   usedNanoUsd: NanoUsd;
@@ -95,7 +95,7 @@ export type AllowReply = {
   refusal: Refusal | null;
 };
 
-/** An answer as the account is told of it. */
+/** A limit's reply, as the account receives it. */
 export type AllowAnswer = { limit: Partition; day: number } & AllowReply;
 
 /** One `Activated` event of the settlement contract. Token amounts are decimal strings. */
@@ -103,7 +103,7 @@ export type Activation = {
   id: number;
   account: string;
   amountToken: string;
-  /** What all accounts, and this one, have activated after it. */
+  /** The totals of all accounts, and of this one, after it. */
   totalActivated: string;
   accountActivatedNanoUsd: NanoUsd;
   block: number;
@@ -135,7 +135,7 @@ export type ChunkRecord = {
   proof: string;
 };
 
-/** What an account tells of its open statement. */
+/** An account's report of its open statement. */
 export type Statement = {
   beforeNanoUsd: NanoUsd;
   afterNanoUsd: NanoUsd;
@@ -169,5 +169,5 @@ export type PostingTerms = {
   intervalMs: number;
 };
 
-/** What the totals of a day count of a request, besides its charge. */
+/** A request's part of the day's totals, without its charge. */
 export type Tally = { model: string; promptTokens: number; completionTokens: number };

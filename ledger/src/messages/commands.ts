@@ -10,7 +10,7 @@ import type {
   Claim,
   Hearing,
   OfferName,
-  Payer,
+  PayerCredential,
   PostingTerms,
   ReserveReply,
   ResolveReply,
@@ -26,7 +26,7 @@ export type * from "./command-parts.ts";
 /**
  * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
  * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply and changes
- * nothing. With other content it is a conflict.
+ * nothing. The same id with other content is a conflict.
  */
 export type Commands = {
   /**
@@ -40,14 +40,14 @@ export type Commands = {
       at: number;
       amountNanoUsd: NanoUsd;
       leaseMs: number;
-      payer: Payer;
+      payer: PayerCredential;
       /** The agent that serves the request. */
       server?: OfferName | undefined;
       detail: string;
       claim?: Claim | undefined;
       /** Whether the ceiling is taken in pieces. Without it, it is raised and lowered with each request. */
       inPieces?: true | undefined;
-      /** What the shared limits answered to the asks of this request. */
+      /** The shared limits' replies to this request's asks. */
       answers?: readonly AllowAnswer[];
     };
     reply: ReserveReply;
@@ -90,9 +90,7 @@ export type Commands = {
     command: { type: "orphan"; id: string; at: number /** How long the sweeper has. */; graceMs: number };
     reply: { status: "orphaned" | "already_resolved" | "unknown" };
   };
-  /**
-   * Ceiling, or an agent's identity. Replies with the row as it stands, also to an ask that is not newer than the last.
-   */
+  /** Ceiling, or an agent's identity. Replies with the row after it, also to an ask that is not newer than the last. */
   allow: { command: Allow; reply: AllowReply };
   /**
    * Account: lower what it may use of shared limits to what it used and holds. It is delivered; the reply has the asks
@@ -185,14 +183,14 @@ export type Commands = {
    * Chain: read the chain again from its first block: before the first `advance`, and after a restore. The cursor and
    * what accounts told are emptied.
    *
-   * @param readyFrom The block from which accounts are answered: one that was final at the restore, or later.
+   * @param readyFrom The first block from which accounts get answers: final at the restore, or later.
    */
   reread: { command: { type: "reread"; at: number; readyFrom: number }; reply: { status: "emptied" } };
   /**
    * Chain: answer accounts from this block only, after a start with rows that may be a copy. Null: it is not known yet.
    */
   waitFor: { command: { type: "waitFor"; readyFrom: number | null }; reply: { status: "waiting" | "unread" } };
-  /** Chain: a day's reconciliation. One that is closed stays as it is. `early`: the day is not over. */
+  /** Chain: a day's reconciliation. A closed one stays unchanged. `early`: the day is not over. */
   reconcile: {
     command: { type: "reconcile" } & ReconciliationRow;
     reply: { status: "kept" | "closed" | "early" };
@@ -227,7 +225,7 @@ export type Commands = {
       window: Window;
       limitNanoUsd: NanoUsd | null;
       expiresAt: number | null;
-      /** Of the signed message. It is used with the creation of the key. */
+      /** The signed message's. It is used with the creation of the key. */
       nonce: string;
       nonceExpiresAt: number;
     };
@@ -252,7 +250,7 @@ export type Commands = {
       keyId: string;
       digest: string;
       label: string;
-      /** Of the signed message. It is used with the roll. */
+      /** The signed message's. It is used with the roll. */
       nonce: string;
       nonceExpiresAt: number;
     };
@@ -260,7 +258,7 @@ export type Commands = {
   };
   /**
    * Account: set a key's terms as its wallet signed them: the limit, which may be higher, its window, and the expiry.
-   * What the key spent and holds counts in the new window.
+   * The key's spending and holds count in the new window.
    */
   setKeyTerms: {
     command: {
@@ -273,7 +271,7 @@ export type Commands = {
       limitNanoUsd: NanoUsd | null;
       /** Undefined: the expiry stays. */
       expiresAt?: number | null;
-      /** Of the signed message. It is used with the change. */
+      /** The signed message's. It is used with the change. */
       nonce: string;
       nonceExpiresAt: number;
     };

@@ -1,8 +1,8 @@
 import type { Address } from "@inference/protocol/credential";
 
 /**
- * The units of atomicity: a command reads and writes one partition. On one machine all are in one file. At the edge
- * each is an object.
+ * The units of atomicity: a command reads and writes one partition. On one machine all partitions share a file. At the
+ * edge each is an object.
  *
  * - `account:<address>`: balance, bill, keys and their limits, sign-in nonces, holds, receipts, uses
  * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
@@ -33,7 +33,7 @@ export function isAgent(partition: Partition): boolean {
 
 /**
  * The account's or identity's partition that an operator names, in any case of letters. Undefined: no other partition
- * is ever put back from a copy. What they have is told again by the accounts, or read again from the chain.
+ * is ever put back from a copy. Accounts tell the ceiling again, and the chain is read again.
  */
 export function restorable(name: string): Partition | undefined {
   const partition = name.toLowerCase();

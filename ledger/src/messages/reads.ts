@@ -11,13 +11,13 @@ import type {
   TransactionRow,
   UseRow,
 } from "../rows/tables.ts";
+import { authenticate } from "../rules/authenticate.ts";
 import { type BillView, billView, type PlacedUse, usesOf } from "../rules/bill.ts";
 import { balanceOf, type CountedBudget, keyOf, leftOf } from "../rules/budget.ts";
 import { ceilingOf } from "../rules/ceiling.ts";
 import { type Claimed, earlierClaim } from "../rules/claim.ts";
 import { type KeyUsage, keyUsage } from "../rules/key-usage.ts";
 import { type OfferView, offerView, ownCapacity } from "../rules/offer.ts";
-import { authenticate } from "../rules/payer.ts";
 import { positionId } from "../rules/position.ts";
 import {
   answeredReceipt,
@@ -38,7 +38,7 @@ import {
   type Waiting,
   waitingOf,
 } from "../rules/told.ts";
-import type { Claim, CredentialFault, Payer } from "./commands.ts";
+import type { Claim, CredentialFault, PayerCredential } from "./commands.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -46,7 +46,7 @@ export type BudgetView = {
   limitNanoUsd: NanoUsd | null;
   settledNanoUsd: NanoUsd;
   heldNanoUsd: NanoUsd;
-  /** What a request could reserve now; null without a limit. */
+  /** The amount that a request could reserve now; null without a limit. */
   availableNanoUsd: NanoUsd | null;
   resetsAt: number | null;
 };
@@ -57,17 +57,17 @@ export type Queries = {
   /** Ceiling: what accounts are allowed and did not use is held. */
   ceiling: { query: { type: "ceiling"; at: number }; answer: BudgetView };
   capacity: { query: { type: "capacity"; at: number }; answer: BudgetView };
-  /** Identity: the agent's offer, and what it comes to on a day. */
+  /** Identity: the agent's offer, and its amounts of a day. */
   offer: { query: { type: "offer"; at: number }; answer: OfferView };
   credential: {
-    query: { type: "credential"; at: number; payer: Payer };
+    query: { type: "credential"; at: number; payer: PayerCredential };
     answer: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null };
   };
   key: { query: { type: "key"; at: number; keyId: string }; answer: KeyView | null };
   keys: { query: { type: "keys"; at: number }; answer: KeyView[] };
   /** The request that claimed a name, and how it ended. For a valid credential. */
   claimed: {
-    query: { type: "claimed"; at: number; payer: Payer; claim: Claim };
+    query: { type: "claimed"; at: number; payer: PayerCredential; claim: Claim };
     answer: { fault: CredentialFault } | { earlier: Claimed | null };
   };
   keyUsage: { query: { type: "keyUsage"; at: number; keyId: string }; answer: KeyUsage };
@@ -92,7 +92,7 @@ export type Queries = {
   payers: { query: { type: "payers"; after?: string; limit: number }; answer: string[] };
   /** Chain: the statements that can be debited now, oldest first. */
   dueStatements: { query: { type: "dueStatements"; limit: number }; answer: DueStatement[] };
-  /** Chain: statements that are not final, in all. */
+  /** Chain: the number and amount of statements that are not final. */
   waiting: { query: { type: "waiting"; toldBefore: number | null }; answer: Waiting };
   /** Chain: the final records of an account that end above a position, in their order. */
   records: {

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { MAX_AGENTS_TRIED, MAX_ASKS } from "../rules/limits.ts";
-import type { AllowAnswer, Ask, Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
+import type { AllowAnswer, Ask, Claim, OfferName, PayerCredential, Refusal, ReserveReply } from "./commands.ts";
 import { sendHeard } from "./hearing.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
 import { attempt, type Saga, send } from "./saga.ts";
@@ -17,7 +17,7 @@ export type Reservation = {
   at: number;
   /** The payer's partition: an account, or an identity. */
   owner: Partition;
-  payer: Payer;
+  payer: PayerCredential;
   amountNanoUsd: NanoUsd;
   leaseMs: number;
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
@@ -71,7 +71,7 @@ function* askLimits(asks: readonly Ask[]): Saga<AllowAnswer[]> {
       try {
         answers.push({ limit, day, ...(yield* attempt(limit, command)) });
       } catch {
-        // What it may have allowed is lowered when it is due.
+        // An allowance that it may have given is lowered when it is due.
         answers.push({ ...NO_ANSWER, limit, day });
       }
     }

@@ -1,3 +1,7 @@
+import { type Window, windows } from "@inference/protocol/window";
+
+const WINDOWS = `one of ${windows.join(" ")}` as `one of ${Window}`;
+
 /**
  * The rows of a partition, which are the authority on its state, and the schema that both hosts store them with. Every
  * row has an `id`, unique within its table and partition. A value is a string, a safe integer or null. Amounts are in
@@ -8,13 +12,13 @@
  */
 export const tableSchemas = {
   /** Ids: `balance`, `key:<keyId>`, `ceiling`, `capacity:<dayStart>`. Null: no limit. */
-  budget: { clustered: "partition", columns: { window: "one of day month lifetime", limitNanoUsd: "amount?" } },
+  budget: { clustered: "partition", columns: { window: WINDOWS, limitNanoUsd: "amount?" } },
   counter: {
     clustered: "partition",
     columns: {
       /** Ids: `<budget>@<windowStart>`. The id `carry@<dayStart>` has what earlier days' statements take of a day. */
       settledNanoUsd: "amount",
-      /** Of a shared limit: the part of its allowances that is not used yet. Other budgets' holds are in `receipt`. */
+      /** At a shared limit: the unused part of its allowances. Other budgets' holds are in `receipt`. */
       heldNanoUsd: "amount",
     },
   },
@@ -28,7 +32,7 @@ export const tableSchemas = {
       resolvedAt: "integer?",
       heldNanoUsd: "amount",
       chargeNanoUsd: "amount",
-      /** What the provider bills for this request and no customer owes. */
+      /** The provider's bill for this request, less the charge. */
       lossNanoUsd: "amount",
       /** The last checkpoint: the charge for what was delivered by then, and the provider's id of the answer. */
       deliveredNanoUsd: "amount",
@@ -45,8 +49,8 @@ export const tableSchemas = {
       /** The command that created it, to distinguish a repeated command from a conflicting one. */
       fingerprint: "text",
       /**
-       * JSON. Of a hold what its settlement needs (route, model, prices); of a resolved request route, model, usage,
-       * prices and the basis of the charge. Empty: the request was never forwarded.
+       * JSON. A hold's settlement data (route, model, prices), or a resolved request's route, model, usage, prices and
+       * basis of the charge. Empty: the request was never forwarded.
        */
       detail: "text",
     },
@@ -58,7 +62,7 @@ export const tableSchemas = {
       /** First and last characters of the key, to recognise it. */
       label: "text",
       digest: "text",
-      window: "one of day month lifetime",
+      window: WINDOWS,
       limitNanoUsd: "amount?",
       disabled: "integer",
       revokedAt: "integer?",
@@ -127,8 +131,8 @@ export const tableSchemas = {
     },
   },
   /**
-   * What an account may use of a shared limit on one day: `<dayStart> <limit's partition>` in the account, `<dayStart>
-   * <account's partition>` at the limit, which uses the first three columns alone. See `allowance.ts`.
+   * The amount that an account may use of a shared limit on one day: `<dayStart> <limit's partition>` in the account,
+   * `<dayStart> <account's partition>` at the limit, which uses the first three columns alone. See `allowance.ts`.
    */
   allowance: {
     clustered: "partition",
@@ -144,9 +148,11 @@ export const tableSchemas = {
        * 1: it is raised by more than a request needs, and lowered when it is due. 0: it is lowered with each request.
        */
       inPieces: "integer",
-      /** In pieces: what was used since the last raise, and what requests need that came while an ask was under way. */
+      /** In pieces: the amount used since the last raise, and the needs of requests that came during an ask. */
       pieceNanoUsd: "amount",
-      /** When the account lowers it. Null: the limit knows what was used, and allows no more than is used and held. */
+      /**
+       * When the account lowers it. Null: the limit knows the used amount and allows the used and held amounts alone.
+       */
       dueAt: "integer?",
     },
   },
@@ -168,7 +174,7 @@ export const tableSchemas = {
       snapshot: "text",
     },
   },
-  /** What the account owes and was debited, with the id `bill`: see `bill.ts`. */
+  /** The account's debt and debits, with the id `bill`: see `bill.ts`. */
   bill: {
     clustered: "partition",
     columns: {
@@ -213,12 +219,12 @@ export const tableSchemas = {
       readyFrom: "integer",
     },
   },
-  /** What an account activated and was debited by the cursor. The id is its address. */
+  /** An account's activations and debits up to the cursor. The id is its address. */
   payer: {
     clustered: "partition",
     columns: {
       activatedNanoUsd: "amount",
-      /** With activations that are not final, if the operator lets them count. */
+      /** Includes activations that are not final, if the operator lets them count. */
       aheadNanoUsd: "amount",
       debitedNanoUsd: "amount",
       lastRoot: "text?",
@@ -264,7 +270,7 @@ export const tableSchemas = {
       /** The UTC day whose ceiling paid. */
       day: "text",
       amountNanoUsd: "amount",
-      /** What all chunks up to this one have debited on its day, and ever. */
+      /** The debits of all chunks up to this one, on its day and ever. */
       paidAfterNanoUsd: "amount",
       totalDebitedAfterNanoUsd: "text",
     },
@@ -274,7 +280,7 @@ export const tableSchemas = {
     clustered: "partition",
     columns: {
       hash: "text",
-      /** As it is sent, in hexadecimal. */
+      /** The signed bytes, in hexadecimal. */
       raw: "text",
       /** The most that it pays for a unit of gas, in wei: a decimal string. */
       maxFeePerGasWei: "text",

@@ -39,7 +39,7 @@ export type OverdueWalk = {
    * of rows to skip, as JSON.
    */
   first: string;
-  /** That time of one row; null if it has none yet. */
+  /** The time of one row; null if it has none yet. */
   atOf(row: Row): number | null;
   /** Bind: the result of `bind`. */
   select: string;
@@ -78,7 +78,7 @@ function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
     toPage(stored, before, limit) {
       const rows = stored.filter((row) => row.at !== null && Number(row.at) < before).map(toPosition);
       const last = stored.at(-1);
-      // If rows are in the order of their time, no row after one that is not overdue is overdue.
+      // In a table in the order of time, the first row that is not overdue ends the search.
       const isEnd = stored.length < limit || (isInTime && rows.length < stored.length);
       return { rows, next: last === undefined || isEnd ? null : toPosition(last) };
     },

@@ -63,7 +63,7 @@ test("in pieces: a raise takes what was used since the last one, and requests wi
     host.apply(account, settle(id, 40));
   }
   assert.deepEqual(host.outbox(), []);
-  // What was used, the request, and the 40 that were used since the raise before.
+  // The used amount, the request, and the 40 used since the last raise.
   assert.equal(own(host)?.allowedNanoUsd, 40 + 50 + 40);
   assert.equal(host.apply(account, reserve("r3", 50, inPieces)).status, "reserved");
   admit(host, account, reserve("r4", 50, inPieces));
@@ -93,7 +93,7 @@ test("an account has one ask under way: whoever comes meanwhile sends it again, 
   assert.equal(second.command.askedAt, first.command.askedAt);
   assert.equal(own(host)?.dueAt, noon + 60_000);
   const given = give(host, first);
-  // The second one is answered with the row as it stands, and asks anew.
+  // The second reply is the row unchanged, so the account asks again.
   const stale = give(host, second);
   assert.equal(stale.allowedNanoUsd, 50);
   assert.equal(host.apply(account, { ...reserve("r1", 50), answers: [given] }).status, "reserved");

@@ -13,8 +13,8 @@ import type { Place, Rule } from "./place.ts";
  * its holds and the request are within what the limit allowed it for the day. Otherwise it asks, and admits nothing
  * more until the answer has come: a refused raise lowers.
  *
- * An ask has a number, and the limit knows the last one, so that a late or repeated ask changes nothing. There is one
- * under way at a time: whoever needs more meanwhile sends the same one again, and adopts the row as it stands.
+ * An ask has a number, and the limit knows the last one, so that a late or repeated ask changes nothing. One ask is
+ * under way at a time: another request that needs more repeats it and adopts the row.
  */
 export const noAllowance: Omit<AllowanceRow, "id"> = {
   usedNanoUsd: 0,
@@ -54,7 +54,7 @@ export function limitsToAsk(place: Place, holds: readonly ReceiptRow[], wanted: 
   });
 }
 
-/** The ask of a limit: a new one, or the one that is under way. */
+/** The ask of a limit: the one under way, or a new one. */
 export function askOf(place: Place, holds: readonly ReceiptRow[], limit: Partition, wanted: Wanted): Ask {
   const { draft, rows, partition: account, clockMs } = place;
   const day = windowStart("day", wanted.at);
@@ -86,7 +86,7 @@ function rowOf({ draft }: Place, day: number, limit: Partition): AllowanceRow {
   return draft.get("allowance", id) ?? { id, ...noAllowance };
 }
 
-/** What the account used and holds. */
+/** The amount that the account used and holds. */
 function leastOf({ usedNanoUsd }: AllowanceRow, holds: readonly ReceiptRow[], limit: Partition, day: number): NanoUsd {
   let sum = usedNanoUsd;
   for (const { admittedAt, server, heldNanoUsd } of holds) {
@@ -171,8 +171,8 @@ function deliverLower({ draft, partition }: Place, limit: Partition, day: number
 }
 
 /**
- * Trusts no allowance of before a restore: the limits may have given it to others since. What is due then tells them
- * what this account holds.
+ * Trusts no allowance of before a restore: the limits may have given it to others since. The next due ask tells them
+ * this account's holds.
  */
 export function distrustAllowances({ draft, rows, clockMs }: Place): void {
   for (const { id } of rows.list("allowance", { limit: MAX_ALLOWANCES })) {
@@ -196,7 +196,7 @@ export function oldAllowances(rows: Place["rows"], day: number): AllowanceRow[] 
 }
 
 const OLD_AT_ONCE = 2;
-/** Of an account: three days, and an agent for each request. */
+/** An account has three days, and an agent for each request. */
 const MAX_ALLOWANCES = 10_000;
 
 function partsOf({ id }: AllowanceRow): { day: number; limit: Partition } {

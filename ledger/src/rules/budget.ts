@@ -8,7 +8,7 @@ import type { Place } from "./place.ts";
 /**
  * A budget is a limit over a window, with the amount settled and the amount held since each of the window's starts.
  * Balance, key limits, capacity and the ceiling are budgets. The settled amount is a counter's row, and the held amount
- * the sum of the payer's holds, of which there are few.
+ * the sum of the payer's holds, at most 32.
  */
 export type CountedBudget = {
   name: BudgetName;
@@ -16,7 +16,7 @@ export type CountedBudget = {
   limitNanoUsd: NanoUsd | null;
   settledNanoUsd: NanoUsd;
   heldNanoUsd: NanoUsd;
-  /** What else leaves less of the limit: a capacity has both own use and sales. */
+  /** Other use of the same limit: a capacity has both own use and sales. */
   beside?: Counted;
 };
 export type Counted = Pick<CounterRow, "settledNanoUsd" | "heldNanoUsd">;

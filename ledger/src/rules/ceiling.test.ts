@@ -56,7 +56,7 @@ test("one account may be allowed a fifth of what is free beyond what it used, an
   assert.deepEqual(refusal(host.apply(ceiling, ask(alice, { held: 150, more: 51 }))), ["share_held", 51, 50, null]);
   assert.equal(host.apply(ceiling, ask(alice, { used: 150, more: 150 })).status, "allowed");
   for (const account of [bob, ...others]) host.apply(ceiling, ask(account, { used: 100 }));
-  // Free are 350 now, of which a fifth is 70.
+  // 350 are free now, and a fifth is 70.
   assert.deepEqual(refusal(host.apply(ceiling, ask(bob, { used: 100, held: 1, more: 40 }))), [
     "share_held",
     40,

@@ -25,7 +25,7 @@ function limitOf(rows: Rows, atMs: number): NanoUsd {
 
 const CARRY = "carry";
 
-/** What an account may be allowed beyond what it used, at this moment. */
+/** The most that an account may be allowed beyond its use now. */
 export function ceilingShare({ draft }: Place, { day, settledNanoUsd, othersNanoUsd }: Raise): NanoUsd {
   const freeNanoUsd = limitOf(draft, day) - settledNanoUsd - othersNanoUsd;
   return shareOf(Math.max(0, freeNanoUsd), CEILING_SHARE_PERCENT, 100);
@@ -62,7 +62,7 @@ export const setCarry: Rule<"setCarry"> = ({ draft, rows }, { day, amountNanoUsd
   return { status: "set" };
 };
 
-/** What was given stays good until its account lowers it. */
+/** Given allowances stay valid until their accounts lower them. */
 export const setCeiling: Rule<"setCeiling"> = ({ draft }, { limitNanoUsd, lowered }) => {
   draft.put("budget", { id: ceilingPartition, window: "day", limitNanoUsd });
   if (lowered !== undefined) draft.put("cursor", { ...noCursor, ...lowered });

@@ -207,7 +207,7 @@ export const reread: Rule<"reread"> = ({ draft, rows }, { at, readyFrom }) => {
   return { status: "emptied" };
 };
 
-/** A day is closed when all that it paid is final: longer than this without finality has other remedies. */
+/** A day is closed once everything that it paid is final. A chain without finality for longer needs other remedies. */
 const OPEN_DAYS = 30;
 
 /** Activations that are not final, for an operator who lets them count. The same events come again in `advance`. */

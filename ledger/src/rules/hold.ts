@@ -4,13 +4,13 @@ import type { Commands, Refusal, ReserveReply, ResolveReply } from "../messages/
 import { agentPartition, ceilingPartition, isAccount } from "../messages/partition.ts";
 import { isHold, type ReceiptRow } from "../rows/tables.ts";
 import { adoptAnswer, askOf, closeAnswered, countUnder, holdsNow, limitsToAsk } from "./allowance.ts";
+import { authenticate } from "./authenticate.ts";
 import { layUse, unheard } from "./bill.ts";
 import { balanceOf, type CountedBudget, keyOf, refusalOf } from "./budget.ts";
 import { earlierClaim, makeClaim } from "./claim.ts";
 import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { ownCapacity } from "./offer.ts";
-import { authenticate } from "./payer.ts";
 import type { Place, Rule } from "./place.ts";
 import { resolve } from "./resolve.ts";
 

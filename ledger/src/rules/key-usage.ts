@@ -4,7 +4,7 @@ import type { ReadRows } from "../rows/tables.ts";
 
 export type KeyUsage = { dayNanoUsd: NanoUsd; monthNanoUsd: NanoUsd };
 
-/** What a key was charged in the UTC day and month of a time, by day of admission. Read from the totals. */
+/** A key's charges in the UTC day and month of a time, by day of admission. Read from the totals. */
 export function keyUsage(rows: ReadRows, keyId: string, atMs: number): KeyUsage {
   let dayNanoUsd = 0;
   let monthNanoUsd = 0;
@@ -17,7 +17,7 @@ export function keyUsage(rows: ReadRows, keyId: string, atMs: number): KeyUsage 
 
 const ROWS_A_PAGE = 100;
 
-/** What a key was charged for requests that were admitted on the UTC day of a time. */
+/** A key's charges for requests admitted on the UTC day of a time. */
 export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd {
   // The ids of its totals are this, a space and the model, which may be empty.
   const name = `${utcDay(atMs)} ${keyId}`;

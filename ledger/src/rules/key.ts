@@ -130,7 +130,7 @@ export function keepPaidKey(draft: Draft, keyId: string): void {
 }
 
 /**
- * Deletes a key. Receipts and totals still name its id. With the last one goes the bill of an account without credit.
+ * Deletes a key. Receipts and totals still name its id. The last key of an account without credit takes the bill along.
  */
 export function forgetKey(draft: Draft, rows: ReadRows, keyId: string): void {
   const key = draft.get("key", keyId);

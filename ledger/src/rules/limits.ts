@@ -2,6 +2,8 @@
 
 /** Maximum requests in flight of one account. */
 export const MAX_IN_FLIGHT = 32;
+/** Maximum transactions of the settler that are not final. */
+export const MAX_TRANSACTIONS = 64;
 /** The part of the free ceiling that one account may be allowed beyond what it used, in percent. */
 export const CEILING_SHARE_PERCENT = 20;
 /** An allowance taken in pieces is lowered so long after it was raised. */

@@ -24,7 +24,7 @@ const other = `0x${"b".repeat(40)}` as const;
 const today = dayNumber(noon);
 type SetOffer = Commands["setOffer"]["command"];
 
-/** An agent with a capacity of 100 nano-dollars, half of which it sells, and an own session. */
+/** An agent with a capacity of 100 nano-dollars that sells half of it, and with a session of its own. */
 function makeSeller(terms: Partial<SetOffer> = {}, capacity: number | null = 100): Example {
   const host = makeExample();
   host.apply(agent, openSession("session1"));

@@ -18,9 +18,9 @@ import type { Place, Rule } from "./place.ts";
 import type { Raise } from "./raise.ts";
 
 /**
- * An agent's offer, in the partition of its identity. What it sells of a day is a budget, whose limit is the share of
- * that day's capacity. All offers of a day count in the one counter `sales`, so that another offer sells nothing twice.
- * Own use and sales together never exceed the capacity.
+ * An agent's offer, in the partition of its identity. A day's sales are a budget: its limit is the share of that day's
+ * capacity. All offers of a day count in the one counter `sales`, so that another offer sells nothing twice. Own use
+ * and sales together never exceed the capacity.
  */
 export const setOffer: Rule<"setOffer"> = ({ draft }, { type, at, ...terms }) => {
   const last = offerOf(draft);
@@ -45,16 +45,16 @@ export type OfferView = {
   /** The last offer, in force or not; null if there was none. */
   last: OfferRow | null;
   isInForce: boolean;
-  /** Of the day; null while it was not read. */
+  /** The day's; null while it was not read. */
   capacityNanoUsd: NanoUsd | null;
   /** The share of it that is offered now. */
   limitNanoUsd: NanoUsd;
   soldNanoUsd: NanoUsd;
-  /** What accounts are allowed and did not use. */
+  /** The unused part of accounts' allowances. */
   heldNanoUsd: NanoUsd;
-  /** What can still be sold. */
+  /** The rest for sale. */
   leftNanoUsd: NanoUsd;
-  /** What own use has settled and holds. */
+  /** The amount that own use has settled and holds. */
   ownNanoUsd: NanoUsd;
   resetsAt: number;
 };
@@ -86,7 +86,7 @@ function isInForce({ day, shareBps, endedAt }: OfferRow, at: number): boolean {
   return shareBps > 0 && endedAt === null && (day === STANDING_DAY || day === dayNumber(at));
 }
 
-/** What limits a sale: the share of the capacity, and the rest of the capacity that own use leaves. */
+/** The limits of a sale: the share of the capacity, and the rest of the capacity after own use. */
 function salesBudgets(
   rows: Rows,
   { at, sold, own }: { at: number; sold: Counted; own: Counted },
@@ -127,7 +127,7 @@ export function capacityId(atMs: number): string {
 
 const CAPACITY = "capacity:";
 
-/** What an agent's offers sell of a day's capacity, whichever offers are in force on that day. */
+/** The sales of an agent's offers out of a day's capacity, whichever offers are in force on that day. */
 export function salesBudget(atMs: number): string {
   return `${SALES}${windowStart("day", atMs)}`;
 }
@@ -139,7 +139,7 @@ function ownUse(rows: Rows, holds: readonly ReceiptRow[], atMs: number): Counted
   return { settledNanoUsd, heldNanoUsd: heldIn(holds, "day", atMs) };
 }
 
-/** A day's capacity for own use, which may take all that is not sold. */
+/** A day's capacity for own use: the part that is not sold. */
 export function ownCapacity(rows: Rows, holds: readonly ReceiptRow[], atMs: number): CountedBudget {
   const limitNanoUsd = rows.get("budget", capacityId(atMs))?.limitNanoUsd ?? 0;
   const beside = counterOf(rows, counterId(salesBudget(atMs), "day", atMs));

@@ -1,9 +1,9 @@
 import type { NanoUsd } from "@inference/protocol/money";
 
-/** The state of a shared limit on a day, and what an account holds of it and asks for. */
+/** The state of a shared limit on a day, with an account's holds and ask. */
 export type Raise = {
   day: number;
-  /** What all accounts used, and what the others are allowed and did not use. */
+  /** All accounts' use, and the other accounts' unused allowances. */
   settledNanoUsd: NanoUsd;
   othersNanoUsd: NanoUsd;
   ownNanoUsd: NanoUsd;

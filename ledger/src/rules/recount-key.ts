@@ -25,7 +25,7 @@ export function recountKey(draft: Draft, rows: ReadRows, { key, window, at }: Re
   }
 }
 
-/** What a key was charged in a window, by the totals. */
+/** A key's charges in a window, by the totals. */
 function countedIn(
   rows: ReadRows,
   key: KeyRow,

@@ -13,7 +13,7 @@ export type Resolution = {
   state: "settled" | "released";
   chargeNanoUsd: NanoUsd;
   lossNanoUsd: NanoUsd;
-  /** What the receipt says; null for a request that was never forwarded and leaves none. */
+  /** The receipt's detail; null for a request that was never forwarded and leaves no receipt. */
   detail: string | null;
   tally?: Tally | undefined;
 };

@@ -9,12 +9,11 @@ import {
   type Rows,
   type ToldRow,
 } from "../rows/tables.ts";
+import { MAX_TRANSACTIONS } from "./limits.ts";
 import type { Rule } from "./place.ts";
 import { positionId, positionOf } from "./position.ts";
 
-/**
- * What accounts tell the chain's partition of their statements, what it answers them, and the settler's transactions.
- */
+/** Accounts' statements at the chain's partition, its replies, and the settler's transactions. */
 export const tell: Rule<"tell"> = ({ draft }, { type, at, account, ...statement }) => {
   const id = account.toLowerCase();
   if (payerOf(draft, id).debitedNanoUsd >= statement.afterNanoUsd) return { status: "final" };
@@ -36,7 +35,7 @@ export const inquire: Rule<"inquire"> = ({ draft }, { account }) => {
   return { status: "answered", hearing: hearingAt(draft, account.toLowerCase(), cursor.replay) };
 };
 
-/** The totals of an account by the cursor, and what it told. */
+/** An account's totals by the cursor, and its told statement. */
 export function hearingAt(rows: Rows, id: string, replay: number): Hearing {
   const { activatedNanoUsd, aheadNanoUsd, debitedNanoUsd, lastRoot } = payerOf(rows, id);
   const told = rows.get("told", id);
@@ -70,7 +69,8 @@ function nonceId(nonce: number): string {
 }
 
 /**
- * A told statement that begins at its account's final debits. It waits for credit if these are all that it activated.
+ * A told statement that begins at its account's final debits. Without activations beyond these debits it waits for
+ * credit.
  */
 export type DueStatement = Statement & {
   account: string;
@@ -142,11 +142,8 @@ export function recordsOf(
 /** Whether a transaction that may be in flight has a record of the account. */
 export function isSent(rows: ReadRows, account: string): boolean {
   const name = JSON.stringify(account.toLowerCase());
-  return rows.list("transaction", { limit: MAX_IN_FLIGHT }).some(({ records }) => records.includes(name));
+  return rows.list("transaction", { limit: MAX_TRANSACTIONS }).some(({ records }) => records.includes(name));
 }
-
-/** `SETTLER_WINDOW` is not higher. */
-const MAX_IN_FLIGHT = 64;
 
 export function recordId(account: string, beforeNanoUsd: NanoUsd): string {
   return `${account.toLowerCase()}:${positionId(beforeNanoUsd)}`;

@@ -99,7 +99,7 @@ export function release(id: string): CommandOf<"release"> {
   return { type: "release", id, at: noon, lossNanoUsd: 0, detail: "{}" };
 }
 
-/** What a refusal says, without the words around it. */
+/** A refusal's figures. */
 export function refusalOf(reply: ReserveReply): unknown[] {
   if (reply.status !== "refused") return [reply.status];
   const { budget, cause, neededNanoUsd, availableNanoUsd, window, resetsAt } = reply.refusal;

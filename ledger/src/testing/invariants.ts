@@ -9,7 +9,7 @@ import { isHeld, type Model, windowName } from "./model.ts";
 import type { WorldHost } from "./world.ts";
 
 /**
- * What always holds, of the rows as they are stored.
+ * The invariants of the stored rows.
  *
  * | | |
  * |---|---|
@@ -36,7 +36,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
   let ended = new Map<string, string>();
   let answers = new Map<string, string>();
   const named = new Map<string, { id: string; expiresAt: number }[]>();
-  /** Of accounts that were put back the limits know more than the receipts say. */
+  /** For accounts that were put back, the limits know more than the receipts. */
   const restored = new Set<Partition>();
 
   function check(partition: Partition, command: Command, reply: Reply): void {
@@ -129,7 +129,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     return view;
   }
 
-  /** What an account used and holds of a limit on a day. */
+  /** An account's use and holds of a limit on a day. */
   function usedOf(partition: Partition, limit: Partition, at: number): { used: number; held: number } {
     const own = model
       .holds(partition)

@@ -1,14 +1,14 @@
 import type { Allow, Commands, Refusal } from "../messages/commands.ts";
 import type { Partition } from "../messages/partition.ts";
 
-/** What a shared limit should answer, from its rules: the ceiling, and what agents sell. */
+/** The expected answers of a shared limit, from its rules: the ceiling, and agents' sales. */
 export type LimitRow = { account: Partition; day: number; used: number; allowed: number; askedAt: number };
 type OwnRow = LimitRow & { limit: Partition };
 
 type Limits = {
   capacityOf(identity: Partition, at: number): number;
   saleLimit(identity: Partition, at: number): { hash: string; limit: number } | undefined;
-  /** What the identity itself settled and holds. */
+  /** The identity's own settled amount and holds. */
   ownOf(identity: Partition, at: number): { settled: number; held: number };
   isEmptied(limit: Partition): boolean;
 };
@@ -53,7 +53,7 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     if (ask.neededNanoUsd <= row.allowed) return reply(row, null);
     const { settled, held } = spent(limit, day);
     const own = unusedOf(row);
-    // Of a piece as much as the account's share allows.
+    // A piece is the account's share.
     const share = percent(Math.max(0, limitOf(day) - settled - (held - own)), 20);
     const piece = limit === "ceiling" ? Math.min(ask.wantedNanoUsd, row.used + share) : 0;
     row.allowed = Math.max(ask.neededNanoUsd, piece);

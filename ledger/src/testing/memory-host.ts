@@ -28,7 +28,7 @@ export type MemoryHost = LedgerClient & {
   apply<C extends Command>(partition: Partition, command: C): ReplyOf<C>;
   /** A saga to be taken further one commit at a time. */
   begin<T>(saga: Saga<T>): RunningSaga<T>;
-  /** What is not yet acknowledged. */
+  /** The deliveries that are not acknowledged. */
   outbox(): Delivery[];
   deliver(delivery: Delivery, options?: { acknowledge: boolean }): Reply;
   /** Delivers until nothing is left, what the deliveries cause too. */

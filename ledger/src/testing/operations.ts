@@ -1,7 +1,7 @@
 import { DAY_MS } from "@inference/protocol/window";
 import fc from "fast-check";
 
-/** What can happen in a world, as data: how often each thing does, and with which numbers. */
+/** The possible events of a world, as data: how often each occurs, and with which numbers. */
 export const starts = [
   "2028-02-28T23:50:00.000Z",
   "2028-02-29T23:59:59.999Z",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DAY_MS, utcDay, windowEnd } from "@inference/protocol/window";
 import { lowerAllowances } from "../messages/allowances.ts";
-import type { Claim, Command, Payer } from "../messages/commands.ts";
+import type { Claim, Command, PayerCredential } from "../messages/commands.ts";
 import { sendHeard } from "../messages/hearing.ts";
 import { agentPartition, ceilingPartition, type Partition } from "../messages/partition.ts";
 import { type Reservation, reserveRequest } from "../messages/reservation.ts";
@@ -33,7 +33,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   let changed = 0;
   let running: Running[] = [];
   const admitted = new Set<string>();
-  /** Of requests whose reservation failed and was undone. */
+  /** The requests whose reservation failed and was undone. */
   const undone = new Set<string>();
   /** Commands that have not arrived, and may yet. */
   const late: Step[] = [];
@@ -90,7 +90,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
 
   async function request(
     owner: Partition,
-    payer: Payer,
+    payer: PayerCredential,
     amountNanoUsd: number,
     at: number,
     steps: number,
@@ -153,7 +153,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       which,
     );
     if (entry === undefined || !("id" in entry.command)) return;
-    // Of an id that is unknown there, it would be another first.
+    // For an unknown id it would be a new request.
     if (model.find(entry.partition, entry.command.id) === undefined) return;
     await apply(entry.partition, { ...entry.command, amountNanoUsd: amountNanoUsd * scale } as Command);
   }
@@ -344,7 +344,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           keyId: key.keyId,
           window,
           limitNanoUsd: limit === null ? null : limit * scale,
-          // Some leave the expiry as it is.
+          // Some keep the expiry.
           ...(operation.nonce % 5 === 0 ? {} : { expiresAt: expiresIn === null ? null : clock.now + expiresIn }),
           nonce,
           nonceExpiresAt: clock.now + 600_000,
@@ -409,14 +409,14 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     while (await advance(entry));
   }
 
-  /** As a job does it: in every partition that has such rows. */
+  /** In every partition with such rows, like the job. */
   async function forget(table: "receipt" | "key" | "session"): Promise<void> {
     for (const [partition, entries] of Map.groupBy(host.all(table), (entry) => entry.partition)) {
       await apply(partition, { type: "forget", at: clock.now, table, ids: entries.map(({ row }) => row.id) });
     }
   }
 
-  /** What is left to the sweeper once nobody works on anything any more. */
+  /** The sweeper ends the rest. */
   async function drain(): Promise<void> {
     running = [];
     clock.now += 20 * 60_000;

@@ -39,9 +39,9 @@ export type WorldHost = {
   all<T extends TableName>(table: T): Placed<T>[];
   /** The deliveries that were made with the last command. */
   delivered?(): readonly Delivery[];
-  /** Loses all that it keeps beside its rows. */
+  /** Loses everything but its rows. */
   crash?(): Promise<void>;
-  /** A copy of all rows of a partition, and such a copy put back. Without them no copy is put back. */
+  /** A copy of all rows of a partition, and such a copy put back. Absent: no copy is put back. */
   copy?(partition: Partition): PartitionCopy;
   putBack?(partition: Partition, copy: PartitionCopy): void;
 };
@@ -125,10 +125,10 @@ export async function openWorld(
       const expected = expectedOf(partition, command);
       const reply = await host.apply(partition, command);
       trace.push(`${partition} ${JSON.stringify(command)} ${JSON.stringify(reply)}`);
-      // What may be forgotten is looked up anew each time.
+      // The rows to forget are looked up each time.
       if (command.type !== "forget") sent.push({ partition, command });
       compare(partition, command, reply, expected);
-      // What is delivered in the same commit may be for the same partition.
+      // The same commit may deliver to the same partition.
       const delivered = (host.delivered?.() ?? []).map((made) => {
         return { ...made, reply: expectedOf(made.target, made.command) as Reply };
       });

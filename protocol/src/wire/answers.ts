@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
+import { limitResets, windows } from "../window.ts";
 import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
@@ -190,7 +191,7 @@ const key = z.strictObject({
   label: z.string().describe("First and last characters of the key."),
   disabled: z.boolean(),
   ...amountsOrNull("limit", "limit_remaining"),
-  limit_reset: z.enum(["daily", "monthly"]).nullable(),
+  limit_reset: z.enum(limitResets).nullable(),
   resets_at: time.nullable(),
   ...amounts("usage", "reserved"),
   created_at: time,
@@ -204,7 +205,7 @@ export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
 
 const budget = z.strictObject({
   name: z.enum(["balance", "key", "capacity", "ceiling"]),
-  window: z.enum(["day", "month", "lifetime"]),
+  window: z.enum(windows),
   ...amountsOrNull("limit"),
   ...amounts("usage", "reserved"),
   ...amountsOrNull("remaining"),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { address, amounts, anyAmountsOrNull, count, time } from "./fields.ts";
 
-/** Where dollars are: activations on their way to a balance, and the books of the secondary chains. */
+/** The place of dollars: activations on their way to a balance, and the sums of the secondary chains. */
 export const activationOnItsWay = z.strictObject({
   source_chain_id: z.int().describe("The chain on which it was burned."),
   guid: z.string().nullable().describe("The id of the bridge's message; null for one on the primary chain."),

@@ -9,7 +9,7 @@ import { jsonObject, list, type Shape } from "./json.ts";
  */
 const MAX_ITEMS = 4096;
 const MAX_PARTS = 2048;
-/** Of all tools together, those in namespaces included. */
+/** All tools together, including those in namespaces. */
 export const MAX_RESPONSES_TOOLS = 512;
 
 const part = z.discriminatedUnion("type", [
@@ -94,7 +94,7 @@ const item = z.discriminatedUnion("type", [
   z.object({ type: z.literal("tool_search_output"), call_id: callId.nullish(), tools: tools.nullish() }),
   z.object({ type: z.literal("reasoning"), encrypted_content: z.string().nullish() }),
   z.object({ type: z.literal("additional_tools"), tools }),
-  /** What the provider ran by itself in an earlier turn. It is dropped. */
+  /** The provider's own tool calls in an earlier turn. It is dropped. */
   z.object({ type: z.enum(["web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call"]) }),
 ]);
 export type ResponsesItem = z.infer<typeof item>;

@@ -72,7 +72,7 @@ export const statementUsesAnswer = z.strictObject({
   next_after: nanoUsd.nullable().describe("Send it as `after` for the next uses. Null: there are none."),
 });
 
-/** What became of a charge, in a receipt. */
+/** The settlement of a charge, in a receipt. */
 export const receiptSettlement = z.strictObject({
   status: z
     .enum(["pending", "posted", "final"])

@@ -3,7 +3,7 @@ import { type Credentials, makeCredentials } from "@inference/gateway/auth/crede
 import { CHAIN_ID } from "@inference/gateway/test/fund";
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
-import type { Payer } from "@inference/ledger/commands";
+import type { PayerCredential } from "@inference/ledger/commands";
 import {
   accountPartition,
   ceilingPartition,
@@ -64,7 +64,7 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
     onFatal: fail,
   });
   const credentials = makeCredentials(options.secret, { bytes: randomBytes });
-  const owners: { partition: Partition; payer: Payer }[] = [];
+  const owners: { partition: Partition; payer: PayerCredential }[] = [];
   const keys: string[] = [];
 
   await ledger.run(openCeiling);
@@ -105,10 +105,10 @@ interface Request {
   readonly id: string;
   readonly at: number;
   readonly partition: Partition;
-  readonly payer: Payer;
+  readonly payer: PayerCredential;
 }
 
-function makeRequest(owner: { partition: Partition; payer: Payer }): Request {
+function makeRequest(owner: { partition: Partition; payer: PayerCredential }): Request {
   const at = Date.now();
   return { ...owner, id: makeRequestId(at, nextRandom()), at };
 }

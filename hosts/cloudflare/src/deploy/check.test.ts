@@ -147,7 +147,7 @@ test("wrangler deploys the file from any shell, and keeps what is set elsewhere"
   // The free plan's limit; the paid plan's is 10 MiB.
   assert.ok(Number(/gzip: ([\d.]+) KiB/.exec(said)?.[1]) < 3 * 1024, said);
   const script = "/accounts/account/workers/scripts/inference-gateway";
-  // Nothing about domains: one that was given in the dashboard stays.
+  // A domain set in Cloudflare's dashboard stays.
   assert.deepEqual(sent, [
     `PUT ${script} files`,
     `POST ${script}/subdomain {"enabled":false,"previews_enabled":false}`,

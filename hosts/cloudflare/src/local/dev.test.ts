@@ -19,7 +19,7 @@ let chain: PrimaryChain;
 let simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
 const devnet = mkdtempSync(join(tmpdir(), "devnet-"));
 
-/** What a devnet leaves in its folder while it runs. */
+/** The files of a running devnet. */
 before(async () => {
   chain = await startPrimaryChain();
   simulator = await startProviderSimulator({ masterKey: "master-key" });
@@ -65,7 +65,7 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
       await eventually(async () => assert.match(said(), /Stop/));
       const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      // What it prints for a shell.
+      // The commands that it prints for a shell.
       const body = / -d '([^']+)'/.exec(said())?.[1] ?? "";
       assert.equal((JSON.parse(body) as { max_tokens?: number }).max_tokens, 64);
       const response = await fetch(`${url}/api/v1/chat/completions`, { method: "POST", headers, body });

@@ -13,7 +13,7 @@ type Ready = {
 };
 type Secrets = { gatewaySecret: string; providerKey: string; providerAdminKey: string };
 
-/** Settings that a shell may have for a deployment, and that are wrong for a new local chain. */
+/** Settings of a deployment that are wrong for a new local chain, and that a shell may have. */
 const OF_DEPLOYMENTS = ["PRIMARY_ANCHOR", "SETTLEMENT_START_BLOCK", "BASE_URL", "WITNESS_RPC_URL"];
 
 export type DevnetSite = {

@@ -10,25 +10,23 @@ import { createKey, hear } from "@inference/ledger/testing/example";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
-/**
- * What only tests ask of an object: its rows, and that its alarm rings, that it forgets what it has not stored, or all.
- */
+/** The calls of tests: read an object's rows, ring its alarm, evict it, erase it. */
 export type Call = "rows" | "storage" | "alarmAt" | "ring" | "evict" | "erase";
 /** At a time: a command for one object, or a call to many. */
 export type Asked =
   | { at: number; partition: Partition; command: Command }
   | { at: number; partitions: Partition[]; call: Call };
-/** What an object's storage has: the rows of each of its SQL tables. */
+/** The size of an object's storage, and the rows of each SQL table. */
 export type Storage = { bytes: number; rows: Record<string, number> };
 export type StoredRows = { [T in TableName]: Tables[T][] };
 
-/** The ledger's objects on local workerd, under a clock that is given to them. */
+/** The ledger's objects on local workerd, under the test's clock. */
 export type ClockedObjects = {
   /** Anew, with nothing in them. The rows it shows are those that each object had after its last command. */
   open(clock: { now(): number }): Promise<ClockedHost>;
-  /** How often all that is not stored was lost. */
+  /** How often everything that is not stored was lost. */
   readonly lost: { evictions: number; kills: number };
-  /** What they have logged since they were killed last. */
+  /** The log since the last kill. */
   said(): string;
   stop(): Promise<void>;
 };
@@ -37,7 +35,7 @@ export type ClockedHost = WorldHost & {
   call<T>(call: Call, partitions: readonly Partition[]): Promise<T[]>;
 };
 
-/** Of the crashes that lose everything, each so manyeth ends the whole process; the others each object by itself. */
+/** Every so many crashes that lose everything end the process. The others evict each object. */
 const KILL_EVERY = 8;
 
 export async function startClockedObjects(): Promise<ClockedObjects> {

@@ -17,7 +17,7 @@ Date.now = () => now;
 /** So that logs are full all the time, by their slots or by their characters. */
 const bounds = { slots: 3, characters: 3_000 };
 
-/** The object as it is, whose alarm is set as ever and rings only when it is rung; what it delivers waits for that. */
+/** The real object. Its alarm is set as usual and rings only on command, and its deliveries wait for that. */
 export class PartitionObject extends RealPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env, bounds);
@@ -27,7 +27,7 @@ export class PartitionObject extends RealPartitionObject {
 
   protected override deliverSoon = (): void => {};
 
-  /** As the runtime does: by then the alarm is no longer set. */
+  /** Like the runtime, it clears the alarm before it rings. */
   async ring(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await super.alarm();
@@ -74,7 +74,7 @@ function allRows(rows: OwnRows, partition: Partition): StoredRows {
   return Object.fromEntries(tableNames.map((table) => [table, own.list(table, { limit: MOST_ROWS })])) as StoredRows;
 }
 
-/** What holds are made at: with prices that are not kept, no record of an answer would count. */
+/** The prices of the holds: with unknown prices, no record of an answer would count. */
 const data = [{ id: "m", type: "text", pricing: { prompt: "0.000001", completion: "0.000001" } }];
 let kept: Promise<void> | undefined;
 

@@ -5,7 +5,7 @@ import { type Edge, startEdge } from "./edge.ts";
 /** One process for all suites, which have it one after the other. */
 let shared: Edge | undefined;
 const asLaunched = { hurry: 1, provider: "" };
-/** What each of those that have it now has set. */
+/** The settings of each running edge. */
 const settings = [asLaunched];
 
 /** This host, as the suites know it which every host passes. */

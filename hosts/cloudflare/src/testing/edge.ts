@@ -11,7 +11,7 @@ import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 import { openDepartures } from "./departures.ts";
 
-/** The whole gateway on local workerd, with the provider simulator, and a door to its ledger. */
+/** The whole gateway on local workerd, with the provider simulator, and an endpoint to its ledger. */
 export type Edge = HostUnderTest & {
   /** A method of the object under test. */
   object(partition: string, method: string, ...args: unknown[]): Promise<unknown>;
@@ -95,7 +95,7 @@ export async function startEdge(
       list: (prefix, limit) => door({ keyValue: ["list", prefix, limit] }),
     },
     async said(text) {
-      // What it said before this is here once this is.
+      // The log is in order: after this line, all earlier ones are here.
       questions += 1;
       const question = `question ${questions}.`;
       await set({ say: question });
@@ -143,7 +143,7 @@ export async function startEdge(
   return edge;
 }
 
-/** Without a look at each line: there are many, and few are wanted. */
+/** Searches the text before it parses lines: there are many, and few match. */
 function linesWith(output: string, text: string): LogLine[] {
   const lines: LogLine[] = [];
   for (let at = output.indexOf(text); at !== -1; at = output.indexOf(text, at)) {

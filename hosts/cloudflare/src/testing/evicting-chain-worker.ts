@@ -13,7 +13,7 @@ export type ChainEviction = { step: CommandType; moment: "before" | "after"; tim
 
 let due: ChainEviction | undefined;
 
-/** The chain's object as it is, which is evicted at the step that is named. */
+/** The real chain object, evicted at a given step. */
 export class ChainObject extends RealChainObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, { ...env, PARTITION: evicting(env.PARTITION, () => ctx.abort("evicted")) });

@@ -11,7 +11,7 @@ import { openSegments, packedTables } from "../row-segments.ts";
  * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
  * object's files is to tidy up after the process that died over them, which is for the next one to do.
  *
- * @param objects The folder of a local workerd's objects. None may be running.
+ * @param objects The folder of a local workerd's objects. No object may be running.
  */
 export function mergeBooks(objects: string): DatabaseSync {
   const merged = new DatabaseSync(":memory:");

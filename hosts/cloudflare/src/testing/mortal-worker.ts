@@ -10,7 +10,7 @@ export class PartitionObject extends ObjectUnderTest {
     super(ctx, env, { slots: 5, characters: 100_000 });
   }
 
-  /** The time passes that a lease has, while nobody works on what is held here. */
+  /** Lets the leases of all holds end while no Worker is there. */
   async lapse(): Promise<void> {
     const now = Date.now();
     for (const { partition, hold } of this.ownRows.lapsedHolds(Number.MAX_SAFE_INTEGER, MOST_HOLDS)) {

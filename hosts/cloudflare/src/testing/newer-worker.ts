@@ -10,7 +10,7 @@ import worker, { PartitionObject as TestedPartitionObject } from "./worker-under
 
 export { ChainObject } from "../chain-object.ts";
 
-/** What the newer version adds to each command, question and reply. */
+/** The properties that the newer version adds to each command, query and reply. */
 const more = { version: 2 };
 
 function newer(bindings: Bindings): Bindings {
@@ -41,7 +41,7 @@ export class PartitionObject extends TestedPartitionObject {
     return { ...reply, ...more };
   }
 
-  /** What the property that only this version knows says of a hold. */
+  /** The value of the newer version's property in a hold. */
   async versionOf(id: string): Promise<unknown> {
     const { changes } = readLog((statement) => this.ctx.storage.sql.exec(statement).toArray());
     const logged = changes.find((change) => change.table === "receipt" && change.id === id);

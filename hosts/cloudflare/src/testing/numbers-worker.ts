@@ -10,7 +10,7 @@ import worker from "./worker-under-test.ts";
 
 export { ChainObject } from "../chain-object.ts";
 
-/** Numbers that SQLite takes for others, or that no amount and no time is. No JSON can say most of them. */
+/** Numbers that SQLite would store as others, and numbers that are no amount or time. No JSON can say most of them. */
 const traps: Record<string, unknown> = {
   NaN: Number.NaN,
   infinity: Number.POSITIVE_INFINITY,
@@ -31,7 +31,7 @@ const traps: Record<string, unknown> = {
 
 const right = { seven: 7, "2^53 - 1": Number.MAX_SAFE_INTEGER };
 
-/** What became of a number in a column: an error, or what is read of it afterwards. */
+/** The fate of a number in a column: an error, or the value read afterwards. */
 export type Attempt = { column: string; name: string; error: string | null; stored: unknown };
 
 export class PartitionObject extends RealPartitionObject {
@@ -53,7 +53,7 @@ export class PartitionObject extends RealPartitionObject {
           } catch (thrown) {
             error = String(thrown);
           }
-          // As it is found by whoever comes later, in the log or in its table.
+          // A later reader finds it in the log or in its table.
           const stored = openOwnRows(this.ctx.storage).of(partition);
           const found = stored.get(table, id) as Record<string, unknown> | undefined;
           attempts.push({ column: `${table}.${property}`, name, error, stored: found?.[property] ?? null });

@@ -7,7 +7,7 @@ import { codeOf, type RunningWorker, serveWorkerd, takePort, type WorkerOptions 
 export type Versions = { former: "older" | "newer"; latter: "older" | "newer" };
 export type Front = keyof Versions;
 
-/** Two Workers over the same objects. `url` is that of the one that is in front. */
+/** Two Workers over the same objects. `url` is the front's. */
 export async function startRollout(
   { settings, folder }: WorkerOptions,
   versions: Versions,

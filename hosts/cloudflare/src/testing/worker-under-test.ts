@@ -21,10 +21,7 @@ import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
 import type { LogBounds } from "../row-log.ts";
 import worker from "../worker.ts";
 
-/**
- * What a test has set: the clock that everything here goes by, how much shorter timers are, the provider, and the kind
- * of objects that are out of service.
- */
+/** The test's settings: the clock, the divisor of timers, the provider, and the kind of objects out of service. */
 const turned = { aheadMs: 0, hurry: 1, provider: "", out: "" };
 const { fetch: realFetch, setTimeout: realSetTimeout } = globalThis;
 const realNow = Date.now;
@@ -43,7 +40,7 @@ export class ChainObject extends RealChainObject {
   }
 }
 
-/** The object as it is, whose alarms ring by that clock, and what may happen to it. */
+/** The real object under that clock, and its faults. */
 export class PartitionObject extends RealPartitionObject {
   #refused: CommandType = "allow";
   #refusals = 0;
@@ -97,7 +94,7 @@ export class PartitionObject extends RealPartitionObject {
     this.#isOut = isOut;
   }
 
-  /** What is acknowledged from now on is so right after a commit: too late for it. */
+  /** Acknowledges after a commit, too late for it. */
   async acknowledgeLate(): Promise<void> {
     const { acknowledge, commit } = this.ownRows;
     let late: string[] = [];
@@ -126,7 +123,7 @@ export class PartitionObject extends RealPartitionObject {
     this.ctx.abort("evicted");
   }
 
-  /** The state to which `beginAt` puts it back. */
+  /** The state that `beginAt` restores. */
   async copy(partition: Partition): Promise<void> {
     await this.read(partition, { type: "cursor" });
     copies.set(this.ctx.id.toString(), copyOf(this.ctx.storage));
@@ -213,10 +210,10 @@ type Asked = {
   keyValue?: ["get" | "put" | "delete" | "list", string, string & number];
 };
 
-/** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
+/** The real Worker, with an endpoint for tests that sends commands and queries to a partition. */
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
-    // An address whose host is none is no URL, and no door.
+    // An address without a valid host is no URL.
     if (!URL.canParse(request.url)) return worker.fetch(request, bindings, event);
     const { pathname } = new URL(request.url);
     if (pathname === "/__set") return set(await request.json(), bindings);

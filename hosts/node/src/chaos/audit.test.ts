@@ -13,9 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "audit-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-/**
- * Books in which everything is: receipts of accounts and identities, uses, allowances, and holds that are still open.
- */
+/** A ledger with every kind of row: receipts of accounts and identities, uses, allowances, and open holds. */
 async function makeBooks(): Promise<DatabaseSync> {
   const database = openDatabase(join(folder, `${++files}.sqlite`), "NORMAL");
   const clock = { time: 0 };

@@ -4,7 +4,7 @@ import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 
-/** Opens the books of a gateway that is not running, and closes them again. */
+/** Opens the ledger of a gateway that is not running, and closes it again. */
 export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => Promise<T>): Promise<T> {
   const database = openDatabase(file);
   try {
@@ -26,12 +26,12 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
   }
 }
 
-/** Gives an account a dollar and a key, in the books of a gateway that is not running. */
+/** Gives an account a dollar and a key, in the ledger of a gateway that is not running. */
 export function bookDollar(file: string, secret: string): Promise<TestAccount> {
   return withBooks(file, (ledger) => bookAccount(ledger, secret, 1, { balanceNanoUsd: 1_000_000_000 }));
 }
 
-/** Audits the books of a gateway that is not running, as the next one finds them. */
+/** Audits the ledger of a gateway that is not running, as the next start finds it. */
 export function auditBooks(file: string): Audit {
   const database = openDatabase(file);
   try {

@@ -41,7 +41,7 @@ test("a death right before or after any commit: all of it or nothing of it is th
   }
 });
 
-/** What the file holds after each commit, and how many commits there had been when each step was answered. */
+/** The file's contents after each commit, and the number of commits at each step's answer. */
 type Reference = { states: string[]; answeredAfter: number[] };
 
 async function runReference(file: string): Promise<Reference> {
@@ -73,7 +73,7 @@ async function crashAt({ stage, commit }: CrashPoint, file: string, reference: R
   const database = openDatabase(file);
   try {
     assert.equal(dump(database), states[stage === "before" ? commit - 1 : commit], `${where}: what is on disk`);
-    // A client that was not answered does its step again; the books end as if nobody had died.
+    // A client without an answer repeats its step, and the ledger ends as without a death.
     const clock = { time: 0 };
     const ledger = openLedger(database, clock, () => undefined);
     assert.equal(await ledger.recover(), 0, `${where}: deliveries share their cause's commit`);
@@ -99,7 +99,7 @@ function openLedger(
   });
 }
 
-/** What whoever opens the file finds, if its process ends now. */
+/** The state that a later process would find in the file. */
 function stateOf(file: string): string {
   const copy = `${file}-copy`;
   for (const end of ["", "-wal"]) copyFileSync(file + end, copy + end);
@@ -185,7 +185,7 @@ test("a gateway that dies at one side of any of a request's commits: nobody hear
   }
 });
 
-/** What the client got before the connection broke. */
+/** Reads until the connection breaks. */
 async function hear(
   victim: Running,
   { key }: TestAccount,

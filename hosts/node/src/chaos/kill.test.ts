@@ -18,7 +18,7 @@ function openHost(): MortalHost {
       const env = { ...settings, BASE_URL: "http://gateway.test", PORT: "0", DATABASE_FILE: file };
       const victim = launch({ script: "./victim.ts", env });
       const url = victim.ready.then(gatewayUrl);
-      // One that is killed while it starts never listens.
+      // A gateway that is killed during its start never listens.
       url.catch(() => undefined);
       return { url, said: victim.stderr, kill: async () => (await victim.kill()).signal === "SIGKILL" };
     },

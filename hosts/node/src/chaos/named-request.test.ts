@@ -82,7 +82,7 @@ async function post(gateway: Running, { key }: TestAccount, stream: boolean): Pr
   return { status: response.status, isReplayed, text: await response.text() };
 }
 
-/** As a client does that is told to wait a second, only faster. */
+/** Repeats the request like a client that is told to wait a second, only sooner. */
 async function postUntilAnswered(gateway: Running, key: TestAccount, stream: boolean): Promise<Said> {
   for (let tries = 0; tries < 500; tries++) {
     const said = await post(gateway, key, stream);
@@ -113,7 +113,7 @@ function checkEnd({ ends, stream }: Cut, { status, isReplayed, text }: Said, whe
   assert.match(text, stream ? /data: \[DONE\]/ : /"usage":/, where);
 }
 
-/** What an account was charged, request by request. */
+/** The charges of an account, request by request. */
 function chargesOf(file: string, key: TestAccount | undefined): unknown[] {
   const database = openDatabase(file);
   try {

@@ -46,12 +46,12 @@ export function launch({ script, args = [], env = {}, under = [] }: Program): La
     });
     child.once("exit", (code, signal) => reject(new Error(`${script} ended (${code ?? signal}): ${stderr}`)));
   });
-  // Whoever does not wait for it need not hear that it never came.
+  // A caller may not wait for it.
   ready.catch(() => undefined);
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  // `close`, not `exit`: by then all that it said has been read.
+  // `close` comes after all output, `exit` may come before.
   const ended = once(child, "close").then(([code, signal]) => ({
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,

@@ -2,7 +2,7 @@ import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { orphanAll, sweep } from "@inference/gateway/jobs/sweep";
 import type { LedgerClient } from "@inference/ledger/client";
-import type { Command, Payer } from "@inference/ledger/commands";
+import type { Command, PayerCredential } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
@@ -18,7 +18,7 @@ export type Step = { name: string; hours: number; run(gateway: Gateway): Promise
 const NOON = Date.UTC(2026, 0, 15, 12);
 const alice = `0x${"a".repeat(40)}` as const;
 const bob = `0x${"b".repeat(40)}` as const;
-const keyPayer: Payer = { kind: "key", digest: "alices-digest" };
+const keyPayer: PayerCredential = { kind: "key", digest: "alices-digest" };
 const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "s", stream: true });
 
 export const steps: readonly Step[] = [
@@ -118,7 +118,7 @@ function one(name: string, partition: string, command: Command): Step {
   return { name, hours: 0, run: ({ environment }) => environment.ledger.run(() => send(partition, command)) };
 }
 
-function reserve(id: string, amountNanoUsd: number, payer: Payer = keyPayer): Step {
+function reserve(id: string, amountNanoUsd: number, payer: PayerCredential = keyPayer): Step {
   const owner = payer.kind === "key" ? accountPartition(alice) : identityPartition(bob);
   const chain = chainPartition(1);
   const reservation = { id, at: NOON, owner, payer, amountNanoUsd, leaseMs: 900_000, detail, chain };

@@ -21,11 +21,11 @@ import { withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, launch } from "./processes.ts";
 
 /**
- * The gateway with its settler is killed at any moment, while requests are made and posted and the chain's last blocks
- * are replaced: at the end every use is settled once, and books and chain are equal.
+ * The gateway with its settler is killed at random moments, while requests are made and posted and the chain's last
+ * blocks are replaced. At the end every use is settled once, and ledger and chain are equal.
  */
 const kills = process.env.DEEP === "1" ? 30 : 3;
-/** Of the settler of `startPrimaryChain`. */
+/** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
 const ACTIVATED_TOKEN = 50_000_000n;
@@ -170,7 +170,7 @@ test(`after ${kills} kills and reorgs every use is settled once, and the books e
   await checkBooks();
 });
 
-/** What all accounts have spent, as the gateway says. */
+/** The spending of all accounts by the gateway's answers. */
 async function settledInBooks(url: string): Promise<bigint> {
   let sum = 0n;
   for (const key of keys) {

@@ -8,7 +8,7 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { auditBooks, bookDollar } from "./books.ts";
 import { askFor, gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
-/** A file system of 2 MiB for the gateway alone, half of which a file takes that can be removed. */
+/** A file system of 2 MiB for the gateway. A removable file takes half of it. */
 const SMALL_DISK = `mount -t tmpfs -o size=2m tmpfs "$DISK" && cp -p "$BOOKS" "$DISK" &&
   head -c 1000000 /dev/zero > "$DISK/ballast" && exec "$@"`;
 const OWN_MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"] as const;

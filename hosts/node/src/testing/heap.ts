@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What is in use on the heap and, with `outside`, in buffers beside it: without what nobody refers to any more. */
+/** The heap in use after a collection; with `outside`, buffers beside the heap too. */
 export function bytesInUse({ outside = false } = {}): number {
   collect();
   const { heapUsed, external } = process.memoryUsage();

@@ -57,7 +57,7 @@ export type StackOptions = HostOptions & {
   now?: () => number;
   /** Serves each identity with a key of its own at the provider. */
   subKeys?: boolean;
-  /** What an operator set otherwise than to no limit. */
+  /** The operator's settings that differ from no limit. */
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
   /** In place of the gateway's own. */

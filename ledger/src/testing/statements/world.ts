@@ -151,7 +151,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     host.apply(partition, { type: "seal", at: clock.now, ...DUE_AT_ONCE });
   }
 
-  /** What hashing does: the same uses have the same root. */
+  /** A stand-in for hashing: the same uses have the same root. */
   function nameRoot(account: Account): void {
     const { open } = billOf(account);
     if (open === null || open.root !== null) return;

@@ -49,7 +49,7 @@ async function attack(url: string, kind: HostileKind, connection: number): Promi
     const sent = kind.request(connection, round);
     const status = agent === undefined ? await once(url, kind, sent) : await next(url, agent, sent);
     counts[status] = (counts[status] ?? 0) + 1;
-    // Who is refused at once asks again at once, and no faster than a client on the same machine can.
+    // A refused client asks again at once, no faster than a client on the same machine can.
     if (status === "closed") await sleep(50);
   }
 }

@@ -81,7 +81,7 @@ const server = createServer(async (request, response) => {
   if (mb > 0) await turnToWrite();
   response.writeHead(200, json).end(madeOnce(`${make.name}${mb}`, () => make(mb)));
 });
-/** What is being made holds up every answer: what takes long is there before anybody asks. */
+/** Large answers are made before the test, because making one delays all others. */
 for (const mb of [4, 60]) madeOnce(`${embeddings.name}${mb}`, () => embeddings(mb));
 madeOnce(`${images.name}20`, () => images(20));
 server.listen(0, "127.0.0.1");

@@ -5,7 +5,7 @@ import { startNodeGateway } from "../../start.ts";
 
 /** The gateway as `main.ts` runs it, which tells its parent how long its event loop stood and what memory it took. */
 export type Measured = {
-  /** The longest time in which nothing else was served. Whatever else the machine did counts. */
+  /** The longest time in which nothing else was served. Other work of the machine counts too. */
   longestStandstillMs: number;
   /**
    * The longest turn of the event loop, in processor time of its thread: nothing else counts. A millisecond more or so.
@@ -40,7 +40,7 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** What was measured since it was last asked for. */
+/** The figures since the last call. */
 process.on("message", () => {
   const beyond = (ns: number): number => Math.max(0, ns / 1e6 - SAMPLED_EACH_MS);
   const rss = process.memoryUsage.rss();

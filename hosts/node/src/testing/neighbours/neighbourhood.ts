@@ -70,7 +70,7 @@ export async function startNeighbourhood(options: { receipts: number }): Promise
       async measure(kind, { connections, forMs }) {
         const order = { url, baseUrl: env.BASE_URL ?? "", keys, kind, connections };
         if (kind !== null) await tell(hostile, { ...order, kind } satisfies HostileOrder);
-        // What begins all at once is not what lasts.
+        // A burst at the start differs from steady load.
         await tell(gateway, "measure");
         const asked: Promise<number | string>[] = [];
         const until = performance.now() + forMs;
@@ -91,7 +91,7 @@ export async function startNeighbourhood(options: { receipts: number }): Promise
   }
 }
 
-/** What was under way is over before the next kind begins. */
+/** All requests are over before the next kind begins. */
 async function settle(gateway: Running): Promise<void> {
   for (let tries = 0; tries < 50; tries += 1) {
     await tell(gateway, "measure");

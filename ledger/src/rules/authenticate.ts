@@ -1,4 +1,4 @@
-import type { CredentialFault, Payer } from "../messages/commands.ts";
+import type { CredentialFault, PayerCredential } from "../messages/commands.ts";
 import type { Rows } from "../rows/tables.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Rows } from "../rows/tables.ts";
  */
 export function authenticate(
   rows: Rows,
-  payer: Payer,
+  payer: PayerCredential,
   atMs: number,
 ): { keyId: string | null } | { fault: CredentialFault } {
   return payer.kind === "key"

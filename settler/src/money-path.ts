@@ -1,0 +1,78 @@
+import type { Anchor, ChainIdentity } from "@inference/chain/chain-identity";
+import type { Confirmations } from "@inference/chain/heads";
+import type { ChainClient } from "@inference/chain/rpc";
+import type { ConfiguredContracts } from "@inference/chain/settlement-parts";
+import { createSettlementWatcher, type SettlementWatcher } from "@inference/chain/settlement-watcher";
+import type { LedgerClient } from "@inference/ledger/client";
+import type { Address } from "@inference/protocol/credential";
+import type { Keccak } from "@inference/protocol/merkle-tree";
+import type { Hex } from "viem";
+import { createReconciler, type Reconciler } from "./reconcile.ts";
+import { createSettler, type Settler } from "./settler.ts";
+
+/** The settings of the money path, which are among the gateway's. */
+export type MoneySettings = ConfiguredContracts & {
+  PRIMARY_RPC_URL: string;
+  PRIMARY_CHAIN_ID: number;
+  PRIMARY_ANCHOR?: Anchor | undefined;
+  WITNESS_RPC_URL?: string | undefined;
+  SETTLEMENT_ADDRESS: Address;
+  SETTLEMENT_START_BLOCK: number;
+  CONFIRMATIONS: Confirmations;
+  CHAIN_STALLED_AFTER_MS?: number | undefined;
+  SETTLER_PRIVATE_KEY?: Hex | undefined;
+  SETTLER_WINDOW: number;
+};
+
+export type MoneyHost = {
+  ledger: LedgerClient;
+  clientOf(rpcUrl: string): ChainClient;
+  now(): number;
+  alert(source: "chain" | "settler" | "reconciliation", message: string): void;
+  keccak?: Keccak;
+  /** Whether the ledger may have been put back before the start. */
+  mayBeCopy?: boolean;
+};
+
+/** What a host polls: it reads the primary chain into the ledger, posts statements, and reconciles the days. */
+export type MoneyPath = {
+  identity: ChainIdentity;
+  client: ChainClient;
+  watcher: SettlementWatcher;
+  /** Undefined without a key. */
+  settler: Settler | undefined;
+  reconciler: Reconciler;
+};
+
+export const RECONCILE_MS = 600_000;
+
+export function openMoneyPath(settings: MoneySettings, { clientOf, alert, ...host }: MoneyHost): MoneyPath {
+  const { SETTLEMENT_ADDRESS: settlement, SETTLER_PRIVATE_KEY: privateKey, WITNESS_RPC_URL: witness } = settings;
+  const identity: ChainIdentity = {
+    chainId: settings.PRIMARY_CHAIN_ID,
+    settlement,
+    anchor: settings.PRIMARY_ANCHOR,
+    contracts: settings,
+  };
+  const client = clientOf(settings.PRIMARY_RPC_URL);
+  const parts = { ...identity, ...host, client };
+  return {
+    identity,
+    client,
+    watcher: createSettlementWatcher({
+      ...parts,
+      secondNode: witness === undefined ? undefined : clientOf(witness),
+      startBlock: settings.SETTLEMENT_START_BLOCK,
+      confirmations: settings.CONFIRMATIONS,
+      stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
+      onAlert: (message) => alert("chain", message),
+    }),
+    settler:
+      privateKey &&
+      createSettler({
+        ...{ ...parts, privateKey, limits: { window: settings.SETTLER_WINDOW } },
+        onAlert: (message) => alert("settler", message),
+      }),
+    reconciler: createReconciler({ ...parts, onAlert: (message) => alert("reconciliation", message) }),
+  };
+}
