@@ -19,7 +19,7 @@ export function testRefusedKey(start: StartHost): void {
 
   test("a key that is refused amid its work shows in the health, until a request succeeds", () =>
     withHost(start, async (host) => {
-      const { keys, ledger } = host.simulator.simulator;
+      const { keys } = host.simulator.simulator;
       const { key } = await host.account(USD);
       const ask = async () => {
         const body = chatBody("sim-small", "[[tokens=2]]")(makeTag());
@@ -36,7 +36,7 @@ export function testRefusedKey(start: StartHost): void {
       assert.equal((await readHealth(host)).health.checks.provider, "ok");
       // The provider is asked again after a while.
       await host.goTo(host.now() + limits.keyCheckMs);
-      ledger.setBalance("0");
+      Object.assign(keys.find("key-master") ?? {}, { consumptionLimit: { usd: 0, diem: 0 } });
       assert.equal(await ask(), 503);
       const { health, text } = await readHealth(host);
       assert.equal(health.checks.provider, "refused", text);

@@ -17,8 +17,8 @@ import { realDirectory } from "./real-directory.ts";
 import { CHAIN_ID, openSettledBooks } from "./settled-books.ts";
 import { table } from "./table.ts";
 
-// What a paying customer waits while users check their bills, all at once and again and again. The accounts have final
-// statements on a real local chain. Rounds without and with the users take turns; gateway, provider and users have a
+// Measures the waits of a paying customer while all users check their bills repeatedly. The accounts have final
+// statements on a real local chain. Rounds without and with the users take turns. Gateway, provider and users have a
 // process each, and the customer asks at a steady rate from this one.
 //
 //     node tools/run.mjs test/bench/src/bill-checks.ts [--users 500] [--rounds 8] [--seconds 8]
@@ -98,7 +98,7 @@ async function measure(): Promise<void> {
   report(rounds);
 }
 
-/** Books of users, and of a customer before them, with as many final statements and uses each. */
+/** Makes the accounts of a customer and the users, each with the same number of final statements and uses. */
 async function makeBooks(file: string, secret: Uint8Array) {
   const chain = await startPrimaryChain();
   running.push(chain);

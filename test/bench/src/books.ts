@@ -15,36 +15,32 @@ import { reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { makeRequestId } from "@inference/protocol/id";
-import type { Synchronous } from "./ledger-target.ts";
 
-// The one place that writes a gateway's books without a chain: accounts with credit and a key each, as an activation
-// and a signed message would have made them, through the ledger's own commands.
+// Fills a gateway's ledger without a chain, through its own commands: accounts with credit and a key each.
 
 export interface Books {
   readonly ledger: NodeLedger;
   /** The text of every account's key. */
   readonly keys: readonly string[];
-  /** As the gateway does it: a reserve, and its settle in a later commit. Each resolves once it is durable. */
+  /** A reserve, and its settle in a later commit, as in the gateway. Each resolves once it is durable. */
   reserve(account: number): Promise<{ settle(): Promise<void> }>;
   close(): Promise<void>;
 }
 
 export interface BooksOptions {
   readonly file: string;
-  readonly synchronous: Synchronous;
   readonly secret: Uint8Array;
   readonly accounts: number;
   readonly pastUses: number;
 }
 
 const creditNanoUsd = 1_000_000_000_000;
-/** Also what the chain of every gateway here says. */
+/** Also the ceiling on the chain of every gateway here. */
 export const ceilingNanoUsd = 9_000_000_000_000_000;
 const holdNanoUsd = 200_000;
 const chargeNanoUsd = 123_456;
 const leaseMs = 15 * 60_000;
 
-/** What a hold and a receipt carry is this long in a running gateway, give or take. */
 const chain = chainPartition(CHAIN_ID);
 const snapshot = "0123456789abcdef";
 const detail = JSON.stringify({
@@ -56,7 +52,7 @@ const detail = JSON.stringify({
 });
 
 export async function openBooks(options: BooksOptions): Promise<Books> {
-  const database = openDatabase(options.file, options.synchronous);
+  const database = openDatabase(options.file, "FULL");
   const ledger = openNodeLedger(database, {
     now: Date.now,
     epoch: 1,
@@ -146,7 +142,7 @@ function* settle({ id, partition }: Request): Saga<void> {
   if (status !== "settled") throw new Error(`a settle ended as ${status}`);
 }
 
-/** And the chain's partition answers accounts, as after a first reading. */
+/** Also makes the chain's partition answer accounts, as after a first reading. */
 export function* openCeiling(): Saga<void> {
   yield* send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   yield* send(chain, { type: "reread", at: 1, readyFrom: 0 });
@@ -156,7 +152,7 @@ export function* openCeiling(): Saga<void> {
 interface NewAccount {
   readonly partition: Partition;
   readonly account: number;
-  /** Of its key. */
+  /** The key's text. */
   readonly text: string;
   readonly digest: string;
   readonly label: string;
@@ -190,7 +186,7 @@ export function* makeKey({ partition, account, digest, label }: NewAccount): Sag
   });
 }
 
-/** Many sagas a commit: filling a file is not what is measured. */
+/** Runs many sagas a commit. */
 export async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
   const groupSize = 2_000;
   for (let begin = 0; begin < count; begin += groupSize) {

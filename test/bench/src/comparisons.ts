@@ -2,32 +2,25 @@ import { bareWorker, edgeTargets } from "./cloudflare/edge-targets.ts";
 import { translationTargets } from "./gateway-target.ts";
 import { edgeGoals, type HttpGoal, nodeGoals } from "./goals.ts";
 import { edgeScenarios, nodeScenarios, type Scenario, translationScenarios } from "./http-bench.ts";
-import { type LedgerScenario, ledgerScenarios } from "./ledger-bench.ts";
-import type { LedgerTarget } from "./ledger-target.ts";
-import { ledgerTargets } from "./ledger-targets.ts";
 import type { Target } from "./target.ts";
 import { bare, targets } from "./targets.ts";
 
-/** What is compared on one of the hosts. */
+/** The targets and scenarios of one host. */
 export interface Comparison {
-  /** What everything is divided by. */
+  /** The divisor of all figures. */
   readonly bare: Target;
   readonly targets: readonly Target[];
   readonly scenarios: readonly Scenario[];
-  readonly ledgerTargets: readonly LedgerTarget[];
-  readonly ledgerScenarios: readonly LedgerScenario[];
-  /** Whether our ledger alone is measured in slices as well. */
-  readonly slices: boolean;
-  /** Whether what a million requests cost is counted as well. */
+  /** Also counts the cost of a million requests. */
   readonly cost: boolean;
   /** The names of the targets that ratios are shown against. */
   readonly against: readonly string[];
   readonly goals: readonly HttpGoal[];
   readonly usual: Pace;
-  /** To see that it works. */
+  /** For a first look. */
   readonly quick: Pace;
-  /** In `results/`. */
-  readonly file: string;
+  /** The file in `results/` for the rows; null to print them only. */
+  readonly file: string | null;
 }
 
 interface Pace {
@@ -43,38 +36,29 @@ export const comparisons: { readonly [host: string]: Comparison } = {
     bare,
     targets,
     scenarios: nodeScenarios,
-    ledgerTargets,
-    ledgerScenarios,
-    slices: true,
     cost: false,
     against: ["bare proxy", "Portkey"],
     goals: nodeGoals,
     usual: { rounds: 9, seconds: 1, costAccounts: 0 },
     quick: { rounds: 2, seconds: 0.5, costAccounts: 0 },
-    file: "latest.json",
+    file: null,
   },
-  // What the translation of other APIs costs: the same stream, asked for by each.
+  // The cost of translating other APIs: the same stream, asked for by each.
   translation: {
     bare: chatTarget,
     targets: translationTargets,
     scenarios: translationScenarios,
-    ledgerTargets: [],
-    ledgerScenarios: [],
-    slices: false,
     cost: false,
     against: [chatTarget.name],
     goals: [],
     usual: { rounds: 7, seconds: 5, costAccounts: 0 },
     quick: { rounds: 2, seconds: 2, costAccounts: 0 },
-    file: "translation.json",
+    file: null,
   },
   cloudflare: {
     bare: bareWorker,
     targets: edgeTargets,
     scenarios: edgeScenarios,
-    ledgerTargets: [],
-    ledgerScenarios: [],
-    slices: false,
     cost: true,
     against: ["bare Worker", "Portkey Worker"],
     goals: edgeGoals,

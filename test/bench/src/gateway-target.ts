@@ -4,28 +4,23 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBooks } from "./books.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
-import type { Synchronous } from "./ledger-target.ts";
 import { type Api, apis } from "./load-plan.ts";
 import { firstLine, freePort, start } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
 import type { Target } from "./target.ts";
 
-/** At most 32 requests of one account may be in flight: sixteen accounts carry 256 connections with room to spare. */
+/** One account may have 32 requests in flight, so sixteen accounts carry 256 connections. */
 const accounts = 16;
 
-/** This gateway with all that it does: key check, reserve, settle, and its ledger on a real file. */
-export function gatewayTarget(synchronous: Synchronous): Target {
-  return gatewayAskedBy(apis.chat, `gateway ${synchronous}`, synchronous);
-}
-
-/** The gateway three times, each asked by another API for the same: what the translation costs. */
+/** The gateway asked for the same by each of its APIs. */
 export const translationTargets: readonly Target[] = [
-  gatewayAskedBy(apis.chat, "gateway, chat"),
-  gatewayAskedBy(apis.responses, "gateway, Responses"),
-  gatewayAskedBy(apis.messages, "gateway, Messages"),
+  gatewayTarget(apis.chat, "gateway, chat"),
+  gatewayTarget(apis.responses, "gateway, Responses"),
+  gatewayTarget(apis.messages, "gateway, Messages"),
 ];
 
-function gatewayAskedBy(api: Api, name: string, synchronous: Synchronous = "FULL"): Target {
+/** This gateway with key check, reserve and settle, and its ledger on a real file. */
+export function gatewayTarget(api: Api = apis.chat, name = "gateway"): Target {
   return {
     name,
     ours: true,
@@ -34,7 +29,7 @@ function gatewayAskedBy(api: Api, name: string, synchronous: Synchronous = "FULL
       const directory = await realDirectory("gateway-");
       const file = join(directory, "gateway.sqlite");
       const secret = randomBytes(32);
-      const books = await openBooks({ file, synchronous, secret, accounts, pastUses: 0 });
+      const books = await openBooks({ file, secret, accounts, pastUses: 0 });
       await books.close();
       const port = await freePort();
       const main = fileURLToPath(import.meta.resolve("@inference/host-node/main"));
@@ -45,7 +40,6 @@ function gatewayAskedBy(api: Api, name: string, synchronous: Synchronous = "FULL
           PORT: String(port),
           BASE_URL: `http://127.0.0.1:${port}`,
           DATABASE_FILE: file,
-          DATABASE_SYNCHRONOUS: synchronous,
         },
       });
       const stop = async () => {

@@ -1,6 +1,6 @@
 import type { HttpRow } from "./summary.ts";
 
-/** What a figure of ours should reach, and what it may not miss. Less is better where the goal is below the floor. */
+/** The aim of a figure, and its limit. Less is better where the goal is below the floor. */
 export interface Goal {
   readonly goal: number;
   readonly floor: number;
@@ -36,16 +36,6 @@ export const edgeGoals: readonly HttpGoal[] = [
   { scenario: "streaming, 200 streams of 200 events", ...against("bare Worker", "rate"), goal: 0.5, floor: 0.5 },
   { scenario: "streaming, 200 streams of 200 events", ...against("Portkey Worker", "rate"), goal: 1, floor: 1 },
 ];
-
-/** Of our ledger alone, by load and figure of its slices. */
-export const sliceGoals = [
-  { load: "256 in flight", figure: "pairsPerSecond", name: "durable pairs a second", goal: 60_000, floor: 25_000 },
-  { load: "256 in flight", figure: "mainUs", name: "main thread, us a pair", goal: 12, floor: 20 },
-  { load: "1,000/s", figure: "p99Ms", name: "p99 ms", goal: 8, floor: 10 },
-] as const;
-
-/** How many times what the cheaper end costs the dearer may and still be called flat: a deeper index is not free. */
-export const flatAtMost = 1.5;
 
 export type Verdict = "reached" | "short of the goal" | "past the floor" | "not measured";
 

@@ -25,7 +25,7 @@ export const nodeScenarios: readonly Scenario[] = [
   paced,
 ];
 export const translationScenarios: readonly Scenario[] = [flooded, paced];
-/** One isolate serves all that is here: more connections only wait longer. */
+/** One isolate serves all connections here, so more of them only wait longer. */
 export const edgeScenarios: readonly Scenario[] = [buffered32, flooded];
 
 /** One target under one scenario in one round. */
@@ -34,7 +34,7 @@ export interface HttpReading {
   readonly target: string;
   readonly round: number;
   readonly load: LoadResult;
-  /** What the scenario is judged by: whole answers a second, or events a second. */
+  /** The scenario's figure: whole answers a second, or events a second. */
   readonly rate: number;
   /** The target's processor time for an answer, or for an event. Null where there is no /proc, and no process. */
   readonly cpuUs: number | null;
@@ -52,10 +52,10 @@ export interface HttpBenchOptions {
   say(line: string): void;
 }
 
-/** All targets stay up and are loaded one at a time, in turn, in every round, each time from the next one on. */
+/** All targets stay up. Each round loads them one at a time and begins with another one. */
 export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[]> {
   const upstream = await startScript("./fixed-upstream.ts", []);
-  // One for all, so that none is measured with a generator that is still being compiled.
+  // All targets share one generator, so that none is measured while it is compiled.
   const generator = await startScript("./load.ts", [], { openStdin: true });
   const nextResult = lineReader(generator);
   const load = async (plan: LoadPlan): Promise<LoadResult> => {
@@ -66,7 +66,7 @@ export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[
   try {
     const origin = await firstLine(upstream);
     for (const target of options.targets) {
-      // One that cannot start is told and left out: what the others do is still worth knowing.
+      // A target that cannot start is reported and left out.
       await target.start(origin).then(
         (server) => running.push([target, server]),
         (error: unknown) => options.say(`left out: ${target.name} did not start: ${String(error)}`),
@@ -93,7 +93,7 @@ export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[
   }
 }
 
-/** A paced stream takes four seconds however fast the target is: those are measured in every third round. */
+/** A paced stream takes four seconds with any target, so every third round measures them. */
 function isDue({ answer }: Scenario, round: number): boolean {
   return answer !== "paced" || round % 3 === 0;
 }
@@ -116,7 +116,7 @@ async function measure(options: Measurement): Promise<HttpReading> {
     body: requestBody(scenario.answer, { api, isLong: scenario.isLong ?? false }),
     connections: scenario.connections,
     warmupSeconds: options.warmupSeconds,
-    // In a shorter window none would end.
+    // In a shorter window no paced stream would end.
     seconds: scenario.answer === "paced" ? Math.max(5, options.seconds) : options.seconds,
     events: scenario.answer === "buffered" ? null : api.events,
     ending: api.ending,
@@ -128,7 +128,7 @@ async function measure(options: Measurement): Promise<HttpReading> {
   const targetMs = hasProcess ? difference(await cpuMs(server.pids), targetBefore) : null;
   const upstreamMs = difference(await cpuMs([upstream.pid]), upstreamBefore);
   const buffered = scenario.answer === "buffered";
-  // Of the upstream's events, whatever they become.
+  // Counted in the upstream's events.
   const units = buffered ? load.allAnswers : load.allEvents * (streamEvents / api.events);
   return {
     scenario: scenario.name,

@@ -12,9 +12,9 @@ import { firstLine, freePort, lineReader, type Started, start, startScript } fro
 import { realDirectory } from "./real-directory.ts";
 import { table } from "./table.ts";
 
-// What large whole answers cost: the processor time of one answer of embeddings, compared with a proxy that copies it;
-// the gateway's longest turn of its event loop beside many; and the longest wait of /healthz then. The last two are in
-// the gateway's own processor time. Gateways of several checkouts are up at once and take turns.
+// Measures large whole answers: the processor time of one answer of embeddings, compared with a proxy that copies it, and
+// beside many answers the gateway's longest turn of its event loop and the longest wait of /healthz, in the gateway's own
+// processor time. Gateways of several checkouts are up at once and take turns.
 //
 //     node test/bench/src/large-answers.ts [--rounds 5] [folder ...]
 
@@ -32,7 +32,7 @@ type Target = {
   origin: string;
   pid: number;
   key: string;
-  /** Measures while the work runs; null of a proxy. */
+  /** Measures while the work runs; null for a proxy. */
   longest: ((work: () => Promise<unknown>) => Promise<Longest>) | null;
   stop(): Promise<void>;
 };
@@ -141,7 +141,7 @@ async function startGateway(folder: string): Promise<Target> {
   const directory = await realDirectory("gateway-");
   const file = join(directory, "gateway.sqlite");
   const secret = randomBytes(32);
-  const books = await openBooks({ file, synchronous: "FULL", secret, accounts: 1, pastUses: 0 });
+  const books = await openBooks({ file, secret, accounts: 1, pastUses: 0 });
   await books.close();
   const port = await freePort();
   const script = resolve(folder, "hosts/node/src/testing/neighbours/measured-gateway.ts");

@@ -4,14 +4,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openBooks } from "./books.ts";
-import { accountChooser } from "./closed-loop.ts";
 import { percentile, samples } from "./percentile.ts";
 
-// A ledger that stays open, and is loaded for a slice of time whenever it is told to. Arguments: a folder on a disk,
+// A ledger that stays open and is loaded for a slice of time at each line of input. Arguments: a folder on a disk,
 // accounts, past uses. Standard input: a SliceLoad a line. Standard output: `ready`, then a SliceResult for each.
 
 export interface SliceLoad {
-  /** That many clients, each with one pair at a time; or pairs that begin at a fixed rate, whatever is in flight. */
+  /** A number of clients with one pair at a time each, or pairs that begin at a fixed rate. */
   readonly load: { readonly inFlight: number } | { readonly perSecond: number };
   readonly ms: number;
 }
@@ -19,7 +18,7 @@ export interface SliceLoad {
 export interface SliceResult {
   readonly pairs: number;
   readonly pairsPerSecond: number;
-  /** Of a pair: of the thread that serves, and of the whole process with V8's helpers. The clients are in both. */
+  /** Processor time of a pair: of the serving thread, and of the whole process. Both include the clients. */
   readonly mainUs: number;
   readonly processUs: number;
   readonly p50Ms: number;
@@ -33,7 +32,6 @@ if (import.meta.main) {
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const books = await openBooks({
     file: join(directory, "books.sqlite"),
-    synchronous: "FULL",
     secret: randomBytes(32),
     accounts: Number(accounts),
     pastUses: Number(pastUses),
@@ -60,7 +58,7 @@ if (import.meta.main) {
     } else {
       const running: Promise<void>[] = [];
       const step = 1000 / load.perSecond;
-      // From when a pair was due, so that a loop that stands still counts.
+      // A pair waits from its due time, so that a loop that stands still counts.
       for (let due = begin; due < end; due += step) {
         while (performance.now() < due) await sleep(1);
         running.push(pair(due));
@@ -86,4 +84,16 @@ if (import.meta.main) {
     process.stdout.write(`${JSON.stringify(await runSlice(JSON.parse(line) as SliceLoad))}\n`);
   }
   await books.close();
+}
+
+/** Uniform, and the same in every run. */
+function accountChooser(accounts: number, seed: number): () => number {
+  let state = seed + 1;
+  // Lehmer's generator: the low bits of its neighbours are alike, so the first few are thrown away.
+  const next = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state;
+  };
+  for (let skipped = 0; skipped < 8; skipped += 1) next();
+  return () => next() % accounts;
 }

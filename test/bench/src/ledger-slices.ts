@@ -24,21 +24,21 @@ const loads = {
   "1,000/s": { perSecond: 1_000 },
   "5,000/s": { perSecond: 5_000 },
 } satisfies Readonly<Record<string, SliceLoad["load"]>>;
-export type LoadName = keyof typeof loads;
+type LoadName = keyof typeof loads;
 const loadNames = Object.keys(loads) as LoadName[];
 
 const figures = ["pairsPerSecond", "mainUs", "processUs", "p50Ms", "p99Ms", "rssMiB"] as const;
-export type SliceFigures = Readonly<Record<(typeof figures)[number], number>>;
+type SliceFigures = Readonly<Record<(typeof figures)[number], number>>;
 
 /** The ledger of one checkout under one load: medians of its slices, and of their ratios to the first checkout's. */
-export interface SliceRow {
+interface SliceRow {
   readonly load: LoadName;
   readonly checkout: string;
   readonly medians: SliceFigures;
   readonly ratios: SliceFigures;
 }
 
-export interface SliceOptions {
+interface SliceOptions {
   readonly folders: readonly string[];
   readonly slices: number;
   readonly ms: number;
@@ -50,11 +50,11 @@ export interface SliceOptions {
 }
 
 /** This checkout. */
-export const here = join(import.meta.dirname, "../../..");
+const here = join(import.meta.dirname, "../../..");
 
 type Variant = { folder: string; process: Started; next: () => Promise<string> };
 
-export async function ledgerSlices({ folders, slices, ms, only, say, ...books }: SliceOptions): Promise<SliceRow[]> {
+async function ledgerSlices({ folders, slices, ms, only, say, ...books }: SliceOptions): Promise<SliceRow[]> {
   const directory = await realDirectory("slices-");
   const variants = await Promise.all(folders.map((folder) => open(resolve(folder), directory, books)));
   const rows: SliceRow[] = [];
@@ -88,7 +88,7 @@ function summary(of: readonly SliceResult[], first: readonly SliceResult[]): Pic
   };
 }
 
-export function sliceReport(rows: readonly SliceRow[]): string {
+function sliceReport(rows: readonly SliceRow[]): string {
   const isOne = new Set(rows.map(({ checkout }) => checkout)).size === 1;
   const cells = ({ checkout, medians, ratios }: SliceRow) =>
     figures.map((figure) => {

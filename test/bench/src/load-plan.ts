@@ -1,4 +1,4 @@
-/** What the load generator is told, as a line of JSON on its standard input: keys do not belong on a command line. */
+/** A line of JSON on the load generator's standard input: keys do not belong on a command line. */
 export interface LoadPlan {
   /** Loopback only. */
   readonly url: string;
@@ -15,25 +15,22 @@ export interface LoadPlan {
   readonly ending: string;
 }
 
-/**
- * What it prints, as one line of JSON. Only answers verified to be whole are counted, those that ended in the window.
- */
+/** The generator's line of JSON for a plan. It counts whole answers that ended within the measured seconds. */
 export interface LoadResult {
   readonly answers: number;
   readonly requestsPerSecond: number;
   readonly eventsPerSecond: number;
-  readonly bytes: number;
-  /** Of whole answers, from the request's first byte to the answer's last. Null without answers. */
+  /** From the request's first byte to the answer's last. Null without answers. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   /** From the request's first byte to the body's first. */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP99Ms: number | null;
-  /** Over the whole run, warm-up and the last answers included: what processor time is divided by. */
+  /** Over the whole run, with warm-up and last answers. Processor time is divided by these. */
   readonly allAnswers: number;
   readonly allEvents: number;
   readonly elapsedSeconds: number;
-  /** Over the whole run as well: one is too many. */
+  /** Over the whole run. */
   readonly errors: number;
   readonly errorKinds: Readonly<Record<string, number>>;
   /** Answers still open when the generator gave up waiting. */
@@ -44,22 +41,22 @@ export interface LoadResult {
 export const streamContentEvents = 200;
 export const streamEvents = streamContentEvents + 2;
 
-/** The model whose streams come as fast as the socket takes them, and the one that takes its time. */
+/** The model with streams as fast as the socket takes them, and the model with paced streams. */
 export const floodModel = "bench-model";
 export const pacedModel = "bench-model-paced";
-/** Between two events of a paced stream: fifty tokens a second, as fast as people are used to. */
+/** Between two events of a paced stream: fifty tokens a second. */
 export const paceMs = 20;
 
 const short = "Say something short about tides, then stop.";
 
-/** A question after a text, 20 kB in all. */
+/** A question after a text: 20 kB. */
 const long = `${"The tide comes in twice a day, and twice a day it leaves. ".repeat(348)}${short}`;
 
 const messagesOf = (prompt: string) => [{ role: "user", content: prompt }];
 
 export type Answer = "buffered" | "flood" | "paced";
 
-/** How a target is asked for the same conversation, and how it answers. */
+/** A target's form of the same conversation. */
 export interface Api {
   /** Below the path of the target's API. */
   readonly path: string;

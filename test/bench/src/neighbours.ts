@@ -2,7 +2,7 @@ import { loadavg } from "node:os";
 import { type HostileKindName, makeHostileKinds } from "@inference/host-node/testing/neighbours/hostile-kinds";
 import { type Harm, startNeighbourhood } from "@inference/host-node/testing/neighbours/neighbourhood";
 
-/** What a paying customer may wait for beside hostile clients. */
+/** The limit of a paying customer's wait beside hostile clients. */
 const P99_MS = 250;
 const noKeys = { paying: "", revoked: "", unpaid: "", others: [""] };
 const names = Object.keys(makeHostileKinds(noKeys, "http://a")) as HostileKindName[];

@@ -16,11 +16,11 @@ export function median(samples: readonly number[]): number {
 
 export interface Samples {
   add(value: number): void;
-  /** What was added, ascending. */
+  /** All samples, ascending. */
   sorted(): Float64Array;
 }
 
-/** Keeps every sample: percentiles are exact, and a benchmark's run is short enough for that. */
+/** Keeps every sample, so percentiles are exact. */
 export function samples(): Samples {
   let values = new Float64Array(4096);
   let length = 0;

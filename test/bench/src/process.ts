@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A process this benchmark started, and ends by its id. */
+/** A process of this benchmark. */
 export interface Started {
   readonly pid: number;
   readonly child: ChildProcess;
@@ -12,7 +12,7 @@ export interface Started {
 
 const running = new Set<ChildProcess>();
 
-// An interrupted benchmark must leave nothing listening behind.
+// An interrupted benchmark ends its processes.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     for (const child of running) child.kill("SIGKILL");
@@ -29,10 +29,10 @@ export interface StartOptions {
   readonly ipc?: boolean;
 }
 
-/** Enough to say why a process failed; one that fails with every request would bury the results. */
+/** Enough to say why a process failed. */
 const shownErrorBytes = 4_096;
 
-/** Starts a program; the beginning of its standard error stays visible, standard output is the caller's. */
+/** Starts a program. The beginning of its standard error is shown, and standard output is the caller's. */
 export async function start(command: string, args: readonly string[], options: StartOptions = {}): Promise<Started> {
   const child = spawn(command, args, {
     stdio: ["pipe", "pipe", "pipe", ...(options.ipc === true ? (["ipc"] as const) : [])],
@@ -80,9 +80,7 @@ export function startScript(file: string, args: readonly string[], options: Star
   return start(process.execPath, [path, ...args], options);
 }
 
-/**
- * Lines of standard output as they come; lines nobody asks for are kept, so that the process never blocks on a pipe.
- */
+/** Reads the next line of standard output. Unread lines are kept, so that the process never blocks on a pipe. */
 export function lineReader(started: Started): () => Promise<string> {
   const { stdout } = started.child;
   if (stdout === null) throw new Error("standard output is not piped");

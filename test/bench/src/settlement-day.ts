@@ -14,8 +14,8 @@ import { createPublicClient, hexToBytes, http } from "viem";
 import { addressAt, CHAIN_ID, CHARGE_NANO_USD, fail, openSettledBooks } from "./settled-books.ts";
 
 /**
- * A day's uses, settled end to end: written by the ledger's commands into a SQLite file, sealed, hashed, posted to the
- * real contract on a local chain, and heard as final. Then the hash alone, for one account with as many uses.
+ * Settles a day's uses end to end: the ledger's commands write them into a SQLite file, statements are sealed, hashed,
+ * posted to the real contract on a local chain and read as final. Then it hashes one account's statement of all uses.
  * `node tools/run.mjs test/bench/src/settlement-day.ts`
  */
 const { values } = parseArgs({
@@ -51,7 +51,7 @@ async function settleDay(chain: PrimaryChain, folder: string): Promise<void> {
   await books.close();
 }
 
-/** What the contract says of all chunks. Throws if it was not debited what the uses cost. */
+/** All chunks on the contract. Throws if its debits differ from the costs of the uses. */
 async function chunksOf({ rpcUrl, settlement: address }: PrimaryChain) {
   const reader = createPublicClient({ transport: http(rpcUrl) });
   const contract = { address, abi: inferenceSettlementAbi } as const;

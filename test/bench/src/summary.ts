@@ -1,9 +1,8 @@
 import type { HttpReading } from "./http-bench.ts";
-import type { LedgerReading } from "./ledger-bench.ts";
 import { median } from "./percentile.ts";
 import { pairedDifference, pairedRatio } from "./ratio.ts";
 
-/** The target whose latencies are what the upstream takes without anything between. */
+/** The target without anything between client and upstream. */
 export const DIRECT = "direct";
 
 /** One target under one scenario over all rounds: medians, and ratios paired by round. */
@@ -16,13 +15,13 @@ export interface HttpRow {
   readonly p99Ms: number | null;
   readonly firstByteP50Ms: number | null;
   readonly firstByteP99Ms: number | null;
-  /** What it adds to the upstream's own p50, and to the p50 of the first byte, in the same rounds. */
+  /** The target's p50 minus the upstream's own in the same rounds, for whole answers and for the first byte. */
   readonly addedP50Ms: number | null;
   readonly addedFirstByteP50Ms: number | null;
   readonly cpuUs: number | null;
   readonly targetCores: number | null;
   readonly upstreamCores: number | null;
-  /** Its rate, its latencies and its processor time, as multiples of another target's in the same rounds. */
+  /** Multiples of another target's figures in the same rounds. */
   readonly against: Readonly<Record<string, AgainstRatios>>;
   readonly errors: number;
 }
@@ -73,50 +72,6 @@ export function httpRows(readings: readonly HttpReading[], against: readonly str
       errors: group.reduce((sum, { load }) => sum + load.errors + load.unfinished, 0),
     };
   });
-}
-
-export interface LedgerRow {
-  readonly scenario: string;
-  readonly target: string;
-  readonly rounds: number;
-  readonly pairsPerSecond: number;
-  readonly p50Ms: number | null;
-  readonly p99Ms: number | null;
-  readonly cpuUsPerPair: number | null;
-  readonly fsyncs: number | null;
-  readonly fsyncsPerPair: number | null;
-  readonly fsyncsBy: string | null;
-}
-
-export function ledgerRows(readings: readonly LedgerReading[]): LedgerRow[] {
-  return grouped(readings, (reading) => [reading.scenario, reading.target]).map((group) => {
-    const first = group[0];
-    const middle = (value: (reading: LedgerReading) => number | null) => medianOf(group.map(value));
-    return {
-      scenario: first.scenario,
-      target: first.target,
-      rounds: group.length,
-      pairsPerSecond: middle(({ result }) => result.pairsPerSecond) ?? 0,
-      p50Ms: middle(({ result }) => result.p50Ms),
-      p99Ms: middle(({ result }) => result.p99Ms),
-      cpuUsPerPair: middle(({ result }) => result.cpuUsPerPair),
-      fsyncs: middle(({ fsyncs }) => fsyncs?.fsyncs ?? null),
-      fsyncsPerPair: middle(({ fsyncsPerPair }) => fsyncsPerPair),
-      fsyncsBy: first.fsyncs?.by ?? null,
-    };
-  });
-}
-
-/** How many times more processor time a pair of `target` takes in the second scenario than in the first. */
-export function costGrowth(
-  readings: readonly LedgerReading[],
-  target: string,
-  [from, to]: readonly [string, string],
-): number | undefined {
-  const costs = readings
-    .filter((reading) => reading.target === target)
-    .map(({ scenario, round, result }) => ({ target: scenario, round, value: result.cpuUsPerPair }));
-  return pairedRatio(costs, to, from);
 }
 
 function medianOf(values: readonly (number | null)[]): number | null {

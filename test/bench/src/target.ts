@@ -1,27 +1,27 @@
 import type { Api } from "./load-plan.ts";
 
-/** Something that forwards chat completions to an upstream, as a process of its own. */
+/** A process that forwards chat completions to an upstream. */
 export interface Target {
   readonly name: string;
-  /** Ours are held to the goals. */
+  /** Goals apply to our targets. */
   readonly ours: boolean;
-  /** Undefined if it can run here, else why not. */
+  /** The reason that it cannot run here; undefined if it can. */
   missing(): Promise<string | undefined>;
   /** `upstreamOrigin` serves the provider's API under `/api/v1`. Resolves when requests can be sent. */
   start(upstreamOrigin: string): Promise<RunningTarget>;
 }
 
 export interface RunningTarget {
-  /** Where it listens: `http://127.0.0.1:<port>`. */
+  /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   /** The path of chat completions on it, or of `api`. */
   readonly path: string;
-  /** What it is asked by; chat, if there is none. */
+  /** The API of the requests; chat by default. */
   readonly api?: Api;
-  /** One set for every credential; connections use them in turn. At least one, possibly empty. */
+  /** A set of headers for each credential; connections use them in turn. At least one, possibly empty. */
   readonly headers: readonly Readonly<Record<string, string>>[];
-  /** Its processes, whose children are counted with them. */
+  /** The processes, counted with their children. */
   readonly pids: readonly number[];
-  /** Ends what `start` started and removes what it wrote. */
+  /** Ends the processes and removes their files. */
   stop(): Promise<void>;
 }

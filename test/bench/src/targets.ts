@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { gatewayTarget } from "./gateway-target.ts";
 import { answering, firstLine, freePort, start, startScript } from "./process.ts";
-import { realDirectory } from "./real-directory.ts";
 import { DIRECT } from "./summary.ts";
 import type { Target } from "./target.ts";
 
 export const completions = "/api/v1/chat/completions";
 
-/** What everything is divided by. */
+/** The divisor of all figures. */
 export const bare: Target = {
   name: "bare proxy",
   ours: false,
@@ -27,34 +26,13 @@ export const bare: Target = {
   },
 };
 
-/** The upstream itself: what latencies are compared with. */
+/** The upstream itself, for the latencies that a target adds. */
 export const direct: Target = {
   name: DIRECT,
   ours: false,
   missing: async () => undefined,
   async start(upstreamOrigin) {
     return { origin: upstreamOrigin, path: completions, headers: [{}], pids: [], stop: async () => {} };
-  },
-};
-
-/** What the ledger alone adds to it. */
-const bareAndLedger: Target = {
-  name: "bare proxy and our ledger",
-  ours: false,
-  missing: async () => undefined,
-  async start(upstreamOrigin) {
-    const directory = await realDirectory("ledger-proxy-");
-    const proxy = await startScript("./ledger-proxy.ts", [upstreamOrigin, join(directory, "books.sqlite")]);
-    return {
-      origin: await firstLine(proxy),
-      path: completions,
-      headers: [{}],
-      pids: [proxy.pid],
-      async stop() {
-        await proxy.stop();
-        await rm(directory, { recursive: true, force: true });
-      },
-    };
   },
 };
 
@@ -114,7 +92,7 @@ ${temporary}
 `;
 }
 
-/** Debian puts it into a directory that is not on every user's path. */
+/** Debian installs nginx in a directory that is not on every user's path. */
 async function nginxPath(): Promise<string | undefined> {
   const directories = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
   for (const directory of directories) {
@@ -130,7 +108,7 @@ async function nginxPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** It passes through and keeps no account: no key of its own, no budget, no ledger. */
+/** Portkey passes requests through, without keys, budgets or a ledger of its own. */
 export const portkey: Target = {
   name: "Portkey",
   ours: false,
@@ -173,13 +151,5 @@ function portkeyPath(): string | undefined {
   }
 }
 
-/** All that are compared, yardsticks first. */
-export const targets: readonly Target[] = [
-  direct,
-  bare,
-  bareAndLedger,
-  nginx,
-  portkey,
-  gatewayTarget("FULL"),
-  gatewayTarget("NORMAL"),
-];
+/** The compared targets, yardsticks first. */
+export const targets: readonly Target[] = [direct, bare, nginx, portkey, gatewayTarget()];

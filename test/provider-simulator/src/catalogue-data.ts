@@ -1,19 +1,9 @@
-import { FAULTS, faultModelId } from "./faults.ts";
+import { FAULT_PREFIX, FAULTS } from "./faults.ts";
 import type { PriceSpec } from "./pricing.ts";
 
-export type ModelType =
-  | "asr"
-  | "embedding"
-  | "image"
-  | "inpaint"
-  | "music"
-  | "text"
-  | "tts"
-  | "upscale"
-  | "video"
-  | "decision";
+export type ModelType = "asr" | "embedding" | "image" | "text" | "tts" | "video";
 
-/** One row as it is declared. `pricing: null` is a row that the catalogue lists without a price. */
+/** A declared model. The catalogue lists one with `pricing: null` without a price. */
 export interface ModelSeed {
   readonly id: string;
   readonly type: ModelType;
@@ -21,11 +11,7 @@ export interface ModelSeed {
   readonly context?: number;
   readonly maxCompletion?: number;
   readonly spec?: Readonly<Record<string, unknown>>;
-  readonly offline?: boolean;
-  /** What a text model is good at. */
   readonly isFor?: "code" | "reasoning";
-  /** A retired model is answered, and priced, by another one. */
-  readonly remapTo?: string;
 }
 
 function text(id: string, pricing: PriceSpec | null, more: Partial<ModelSeed> = {}): ModelSeed {
@@ -59,7 +45,7 @@ function speech(id: string, price: string, voices: string[], formats: string[]):
 const VOICES = ["af_sky", "af_bella", "am_adam", "bf_emma"];
 const FORMATS = ["mp3", "opus", "aac", "flac", "wav", "pcm"];
 
-/** What a list for people has: invented names, of the shape and at the prices of real models. */
+/** Models for people: invented names, with the shapes and prices of real models. */
 const PUBLIC: readonly ModelSeed[] = [
   text("alder-4b", { input: "0.05", output: "0.15" }, { context: 32_768, maxCompletion: 8_192 }),
   text("alder-27b", { input: "0.15", output: "0.6", cache_input: "0.04" }),
@@ -90,7 +76,7 @@ const PUBLIC: readonly ModelSeed[] = [
   ),
 ];
 
-/** What tests need: every shape of price and every kind of model. */
+/** Models for tests: every shape of price and every kind of model. */
 const FOR_TESTS: readonly ModelSeed[] = [
   text("sim-small", { input: "0.15", output: "0.6" }),
   text("sim-large", { input: "2.5", output: "10", cache_input: "0.5" }, { context: 262_144, maxCompletion: 32_768 }),
@@ -122,12 +108,9 @@ const FOR_TESTS: readonly ModelSeed[] = [
     },
     { context: 1_050_000, maxCompletion: 128_000 },
   ),
-  text("sim-code", { input: "0.5", output: "2" }, { isFor: "code" }),
   text("sim-reasoning", { input: "0.6", output: "2.4" }, { isFor: "reasoning" }),
   text("sim-tiny-context", { input: "0.1", output: "0.2" }, { context: 512, maxCompletion: 128 }),
   text("sim-unpriced", null),
-  text("sim-offline", { input: "0.3", output: "0.9" }, { offline: true }),
-  text("sim-retired", { input: "0.2", output: "0.4" }, { remapTo: "sim-large" }),
   {
     id: "sim-embedding",
     type: "embedding",
@@ -167,26 +150,14 @@ function embedding(embeddingDimensions: number, supportsCustomDimensions: boolea
   return { embeddingDimensions, maxInputTokens: 8192, supportsCustomDimensions };
 }
 
-/** Rows of other kinds. The simulator lists them and has no route for them. */
+/** Models of other kinds. They are listed and have no route. */
 const LISTED_ONLY: readonly ModelSeed[] = [
   { id: "sim-transcribe", type: "asr", pricing: { per_audio_second: "0.00003148" } },
-  { id: "sim-music", type: "music", pricing: { per_second: "0.005" } },
-  {
-    id: "sim-song",
-    type: "music",
-    pricing: { durations: { "60": { usd: "0.4", diem: "0.4", min_seconds: 1, max_seconds: 60 } } },
-  },
-  {
-    id: "sim-inpaint",
-    type: "inpaint",
-    pricing: { inpaint: "0.04", inputImages: { included: 1, additional: "0.01" } },
-  },
-  { id: "sim-upscale", type: "upscale", pricing: { upscale: UPSCALE } },
   { id: "sim-video", type: "video", pricing: null },
 ];
 
 function faultModel(name: string): ModelSeed {
-  const id = faultModelId(name);
+  const id = FAULT_PREFIX + name;
   const stage = FAULTS[name]?.stage;
   if (stage === "image") return image(id, { generation: "0.01", upscale: UPSCALE });
   if (stage === "speech") return speech(id, "3.5", VOICES, FORMATS);
@@ -202,7 +173,7 @@ export const MODEL_SEEDS: readonly ModelSeed[] = [
 
 const PUBLIC_IDS: ReadonlySet<string> = new Set(PUBLIC.map(({ id }) => id));
 
-/** Whether a list for people has it. */
+/** Whether the model is in the list for people. */
 export function isPublic(id: string): boolean {
   return PUBLIC_IDS.has(id);
 }
@@ -226,7 +197,7 @@ export const COMPATIBILITY: Readonly<Record<string, Readonly<Record<string, stri
   tts: { "tts-1": "siskin-speech" },
 };
 
-/** What the provider charges for a row that its catalogue lists without a price: unlisted is not free. */
+/** The charge for a model without a listed price: unlisted is not free. */
 export const UNLISTED_PRICE: PriceSpec = { input: "1", output: "2" };
 export const IMAGE_STYLES: readonly string[] = [
   "3D Model",

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, chat, json, start } from "./client.ts";
 import { type ProviderSimulator, startProviderSimulator } from "./server.ts";
-import { MODEL_PREFIX } from "./wire.ts";
 
 interface Listing {
   readonly object: string;
@@ -23,13 +22,13 @@ async function listing(provider: ProviderSimulator, query = ""): Promise<Listing
   return json(await ask(`${provider.url}/models${query}`, { key: null }));
 }
 
-test("the catalogue is open, lists text models unless asked, and filters by type", async () => {
+test("the catalogue is open, lists text models by default, and filters by type", async () => {
   await using provider = await start();
   const text = await listing(provider);
   assert.deepEqual([text.object, text.type], ["list", "text"]);
   assert.ok(text.data.every((row) => row.type === "text" && row.object === "model" && row.owned_by !== ""));
   const all = await listing(provider, "?type=all");
-  for (const type of ["asr", "embedding", "image", "inpaint", "music", "text", "tts", "upscale", "video"]) {
+  for (const type of ["asr", "embedding", "image", "text", "tts", "video"]) {
     const rows = await listing(provider, `?type=${type}`);
     assert.ok(rows.data.length > 0, type);
     assert.deepEqual(
@@ -37,11 +36,6 @@ test("the catalogue is open, lists text models unless asked, and filters by type
       all.data.filter((row) => row.type === type),
     );
   }
-  assert.deepEqual(
-    (await listing(provider, "?type=code")).data.map((row) => row.id),
-    ["corrie-code-32b", "sim-code"],
-  );
-  assert.equal((await ask(`${provider.url}/models?type=cake`)).status, 400);
 });
 
 test("every shape of price is there", async () => {
@@ -57,17 +51,11 @@ test("every shape of price is there", async () => {
   assert.equal(pricing("sim-fine").input?.usd, 0.26666667);
   assert.equal(rows.get("sim-unpriced")?.pricing, undefined);
   assert.equal(rows.get("sim-video")?.pricing, undefined);
-  assert.equal(rows.get("sim-offline")?.offline, true);
-  assert.match(
-    JSON.stringify(rows.get("sim-retired")?.deprecation),
-    /"autoRemap":true.*"replacementModelId":"sim-large"/,
-  );
   assert.deepEqual(pricing("sim-image").upscale?.["4x"], { usd: 0.08, diem: 0.08 });
   assert.deepEqual(pricing("sim-image-sizes").resolutions?.["2K"], { usd: 0.23, diem: 0.23 });
   assert.deepEqual(Object.keys(pricing("sim-image-quality").quality ?? {}), ["1K", "2K", "4K"]);
   assert.deepEqual(Object.keys(pricing("sim-speech")), ["input"]);
   assert.equal(pricing("sim-transcribe").per_audio_second?.usd, 0.00003148);
-  assert.deepEqual(pricing("sim-song").durations?.["60"], { usd: 0.4, diem: 0.4, min_seconds: 1, max_seconds: 60 });
 });
 
 test("traits, compatibility and styles are open reads", async () => {
@@ -83,22 +71,7 @@ test("traits, compatibility and styles are open reads", async () => {
   assert.ok(Array.isArray((await read("/image/styles")).data));
 });
 
-test("a model is found by trait, alias, loose spelling and suffix, and the answer names what served", async () => {
-  await using provider = await start();
-  const names = {
-    fastest: "alder-4b",
-    "gpt-4o": "alder-120b",
-    SIM_small: "sim-small",
-    "sim.small": "sim-small",
-    [`${MODEL_PREFIX}sim-small`]: "sim-small",
-    "sim-small:strip_thinking_response=true": "sim-small",
-  };
-  for (const [name, served] of Object.entries(names)) {
-    assert.equal(json<{ model: string }>(await chat(provider, name, "hi")).model, served, name);
-  }
-});
-
-test("a catalogue for people has models that can be used, with prices, and none that only tests need", async () => {
+test("the catalogue for people has usable models with prices, and no models for tests", async () => {
   const provider = await startProviderSimulator({ simulatorFaults: 0, answerText: "english" });
   try {
     const { data } = await listing(provider, "?type=all");
@@ -120,7 +93,7 @@ test("a catalogue for people has models that can be used, with prices, and none 
   }
 });
 
-test("an answer for people says that it is simulated, and is whole sentences unless its maximum cuts it", async () => {
+test("an answer for people says that it is simulated, in whole sentences unless its maximum cuts it", async () => {
   const provider = await startProviderSimulator({ answerText: "english" });
   type Answer = { choices: { message: { content: string }; finish_reason: string }[] };
   try {

@@ -1,20 +1,19 @@
-import { type ChatJob, chatHeaders, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
+import { type ChatJob, costField, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
 import { deliver, deliverEndless } from "./deliver.ts";
 import { INFERENCE_FAILED } from "./errors.ts";
-import { sendAnswer, sendText } from "./exchange.ts";
+import { providerHeaders, sendAnswer, sendText } from "./exchange.ts";
 import { bill, billAborted } from "./job.ts";
 import { tokensText } from "./tokens.ts";
-import { costJson } from "./usage-report.ts";
 import { PARAMETERS_FIELD } from "./wire.ts";
 
-/** The answer in one piece, unless its shape cuts, holds or drips it. */
+/** Sends the answer in one piece, unless its shape cuts, holds or drips it. */
 export async function answerWhole(job: ChatJob): Promise<void> {
   const { x, shape, fault } = job;
   if (shape.errorEvent && shape.tokens === "half" && !shape.resumeAfterError) {
     bill(job, 0);
     return sendAnswer(x, INFERENCE_FAILED);
   }
-  const headers = chatHeaders(job, "application/json; charset=utf-8");
+  const headers = providerHeaders(x, "application/json; charset=utf-8", job.model);
   if (shape.tokens === "endless") {
     await deliverEndless(x, headers);
     billAborted(job, 0);
@@ -22,7 +21,7 @@ export async function answerWhole(job: ChatJob): Promise<void> {
   }
   const billed = bill(job, shape.tokens === "none" && shape.usage === "none" ? 0 : job.units);
   const usage = fault === "usage-null-everywhere" ? "null" : reportedUsage(job);
-  const fields = shape.usage === "none" ? "" : `,"usage":${usage}${costJson(billed, x.sim.settings.costField)}`;
+  const fields = shape.usage === "none" ? "" : `,"usage":${usage}${costField(billed)}`;
   if (shape.tokens === "none") {
     return sendText(x, 200, headers, overloadedJson(fields === "" ? "" : `,"id":"${job.requestId}"${fields}`));
   }

@@ -1,35 +1,34 @@
+import type { Bill } from "./billing.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { type Exchange, providerHeaders } from "./exchange.ts";
-import { chooseFault } from "./fault-choice.ts";
-import type { Job } from "./job.ts";
+import { usdFromAtto } from "./decimal.ts";
+import type { Exchange } from "./exchange.ts";
+import { falseUsage } from "./faults.ts";
+import { chooseFault, type Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
 import { passageLength } from "./passage.ts";
-import { type ChargeLine, chargeLine, rate, textLines, type Usage } from "./pricing.ts";
+import { textLines, type Usage } from "./pricing.ts";
 import { type ScriptedAnswer, writeScripted } from "./script.ts";
-import type { Settings } from "./settings.ts";
 import { type StreamShape, streamShape } from "./stream-shape.ts";
 import { type AnswerText, startPosition } from "./tokens.ts";
-import { faultyUsageJson, usageJson } from "./usage-report.ts";
 
-const SEARCH = rate("10");
-const SCRAPE = rate("0.01");
+/** Completion tokens of an answer without a marker. English answers go on to the end of the sentence. */
+const USUAL_TOKENS = 20;
 const REMAP_TARGET = "sim-large";
 
 export type FinishReason = "stop" | "length" | "content_filter" | "tool_calls";
 
-/** Everything about an answer, decided before its first byte. Its units are completion tokens of all choices. */
+/** The plan of an answer, made before its first byte. Its units are completion tokens of all choices. */
 export interface ChatJob extends Job {
   readonly request: ChatRequest;
   readonly createdSeconds: number;
   readonly shape: StreamShape;
-  readonly fault: string | null;
   readonly text: AnswerText;
   readonly start: number;
-  /** Tokens of each choice, the first `reasoning` of which are thought and not said. */
+  /** Tokens of each choice. The first `reasoning` of them are reasoning. */
   readonly perChoice: number;
   readonly reasoning: number;
   readonly finish: FinishReason;
-  /** What the conversation's script says; null without one. */
+  /** The answer of the conversation's script; null without a script. */
   readonly scripted: ScriptedAnswer | null;
   readonly dripMs: number;
   usage(units: number): Usage;
@@ -38,15 +37,15 @@ export interface ChatJob extends Job {
 export function planChat(x: Exchange, request: ChatRequest): ChatJob {
   const { markers } = request;
   const fault = chooseFault(x, markers, request.model);
-  const target = fault === "remap" ? REMAP_TARGET : request.model.seed.remapTo;
-  const model = (target === undefined ? null : x.sim.catalogue.find(target)) ?? request.model;
+  const model = (fault === "remap" ? x.sim.catalogue.find(REMAP_TARGET) : null) ?? request.model;
   const callId = `call_${x.sim.seedText}${x.sequence}`;
   const scripted = request.script === null ? null : writeScripted(request.script, callId);
   const start = startPosition(x.sim.seed ^ request.seed, request.text);
-  const wanted = scripted?.deltas.length ?? markerNumber(markers, "tokens") ?? usualTokens(x.sim.settings, start);
+  const wanted =
+    scripted?.deltas.length ?? markerNumber(markers, "tokens") ?? usualTokens(x.sim.settings.answerText, start);
   const perChoice = Math.min(wanted, request.maxTokens);
   const reasoning = Math.min(scripted?.reasoning ?? markerNumber(markers, "reasoning") ?? 0, perChoice);
-  // Past the maximum on purpose: what is reported here is also what is billed.
+  // The excess is reported and billed.
   const excess = fault === "usage-above-bound" ? request.maxTokens * request.n - perChoice * request.n + 1000 : 0;
   const cached = Math.min(markerNumber(markers, "cached") ?? 0, request.promptTokens);
   const cacheWrite = Math.min(markerNumber(markers, "cache-write") ?? 0, request.promptTokens - cached);
@@ -65,8 +64,7 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     fault,
     requestId: `chatcmpl-${x.sim.seedText}${x.sequence.toString(16).padStart(10, "0")}`,
     createdSeconds: Math.floor(x.sim.now() / 1000),
-    startedAtMs: x.sim.now(),
-    user: request.user,
+    markers,
     shape: streamShape(fault),
     text: x.sim.settings.answerText,
     start,
@@ -77,12 +75,12 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     finish: scripted?.hasCalls === true && wanted === perChoice ? "tool_calls" : finishOf(request, wanted),
     dripMs: markerNumber(markers, "drip") ?? x.sim.settings.dripMs,
     usage,
-    lines: (units) => [...textLines(model.id, model.rates, usage(units)), ...addOnLines(request, units)],
+    lines: (units) => textLines(model.id, model.rates, usage(units)),
   };
 }
 
-function usualTokens({ answerText, defaultTokens }: Settings, start: number): number {
-  return answerText === "english" ? passageLength(start, defaultTokens) : defaultTokens;
+function usualTokens(text: AnswerText, start: number): number {
+  return text === "english" ? passageLength(start, USUAL_TOKENS) : USUAL_TOKENS;
 }
 
 function finishOf(request: ChatRequest, wanted: number): FinishReason {
@@ -92,34 +90,29 @@ function finishOf(request: ChatRequest, wanted: number): FinishReason {
   return wanted > request.maxTokens ? "length" : "stop";
 }
 
-function addOnLines(request: ChatRequest, units: number): ChargeLine[] {
-  const { webSearches, scrapedUrls, xSearches } = request.addOns;
-  if (units === 0) return [];
-  const lines: ChargeLine[] = [];
-  if (webSearches > 0) lines.push(chargeLine("web-search-request", webSearches, 1000, SEARCH));
-  if (scrapedUrls > 0) lines.push(chargeLine("web-scrape-url", scrapedUrls, 1, SCRAPE));
-  if (xSearches > 0) lines.push(chargeLine("x-search-request", xSearches, 1, SCRAPE));
-  return lines;
-}
-
-/** The provider's headers, and the warning that goes with a retired model. */
-export function chatHeaders(job: ChatJob, contentType: string): string[] {
-  const { sim } = job.x;
-  const headers = providerHeaders(job.x, contentType, job.model);
-  const asked = job.request.model;
-  if (asked.seed.remapTo !== undefined) {
-    headers.push(`${sim.headerPrefix}model-deprecation-warning`, `${asked.id} is retired`);
-    headers.push(`${sim.headerPrefix}model-deprecation-date`, "2026-01-01");
-  }
-  return headers;
-}
-
 export function reportedUsage(job: ChatJob): string {
   const usage = job.usage(job.units);
-  return faultyUsageJson(job.fault, usage) ?? usageJson(usage, job.model.rates.base.cacheInput !== null);
+  return falseUsage(job.fault, usage) ?? usageJson(usage, job.model.rates.base.cacheInput !== null);
 }
 
-/** The name and the arguments' pieces of the one call an answer makes. */
+function usageJson(usage: Usage, withCache: boolean): string {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const cache = { cached_tokens: cachedTokens, cache_creation_input_tokens: cacheWriteTokens };
+  return JSON.stringify({
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    ...(withCache || cachedTokens > 0 || cacheWriteTokens > 0 ? { prompt_tokens_details: cache } : {}),
+    ...(reasoningTokens > 0 ? { completion_tokens_details: { reasoning_tokens: reasoningTokens } } : {}),
+  });
+}
+
+/** `,"cost":{...}`, split by the currency that paid. */
+export function costField({ usdAtto, diemAtto }: Bill): string {
+  return `,"cost":{"usd":${usdFromAtto(usdAtto)},"diem":${usdFromAtto(diemAtto)}}`;
+}
+
+/** The beginning of an answer's tool call, up to its arguments. */
 export function toolCallStart(job: ChatJob, choice: number): string {
   const id = `call_${job.x.sim.seedText}${job.x.sequence}_${choice}`;
   return `"id":"${id}","type":"function","function":{"name":${JSON.stringify(job.request.firstTool)},"arguments":`;

@@ -1,17 +1,13 @@
-import type { Catalogue, Model } from "./catalogue.ts";
-import { MODEL_OFFLINE, modelNotFound, openaiError, schemaError, WireError } from "./errors.ts";
+import type { Model } from "./catalogue.ts";
+import { openaiError, schemaError, WireError } from "./errors.ts";
 import { type Markers, readMarkers } from "./markers.ts";
 import { readScript, type ScriptStep } from "./script.ts";
 import { countTokens, TOKENS_PER_MEDIA_PART, TOKENS_PER_MESSAGE } from "./tokens.ts";
 import * as is from "./validate.ts";
 import { PARAMETERS_FIELD, SYSTEM_PROMPT_FIELD } from "./wire.ts";
 
-/** Extras with a price of their own. */
-export interface AddOns {
-  readonly webSearches: number;
-  readonly scrapedUrls: number;
-  readonly xSearches: number;
-}
+/** Tokens of the provider's own system prompt, billed unless the request switches it off. */
+export const HIDDEN_PROMPT_TOKENS = 100;
 
 export interface ChatRequest {
   readonly model: Model;
@@ -20,14 +16,12 @@ export interface ChatRequest {
   /** Visible and reasoning tokens together, for each choice. */
   readonly maxTokens: number;
   readonly promptTokens: number;
-  /** Everything the messages say, in one string. */
+  /** The text of all messages. */
   readonly text: string;
   readonly markers: Markers;
   readonly script: ScriptStep | null;
   readonly seed: number;
   readonly firstTool: string | null;
-  readonly user: string | null;
-  readonly addOns: AddOns;
   readonly parameters: is.Body;
 }
 
@@ -77,32 +71,14 @@ const SCHEMA: is.Schema = new Map<string, is.Check>([
   [PARAMETERS_FIELD, is.object],
 ]);
 
-/** Other spellings that are rewritten before anything is checked. */
-const ALIASES: Readonly<Record<string, string>> = {
-  input: "messages",
-  max_output_tokens: "max_tokens",
-  promptCacheKey: "prompt_cache_key",
-};
-
-export function readChatRequest(raw: is.Body, catalogue: Catalogue, hiddenPromptTokens: number): ChatRequest {
-  const body = withoutAliases(raw);
+export function readChatRequest(body: is.Body, modelOf: () => Model): ChatRequest {
   is.checkBody(body, SCHEMA, ["model", "messages"]);
-  const name = is.stringField(body, "model") ?? "";
-  const resolved = catalogue.resolve(name, "text");
-  if (resolved === null) throw new WireError(modelNotFound(catalogue.suggest(name)));
-  const { model } = resolved;
-  if (model.offline) throw new WireError(MODEL_OFFLINE);
-
+  const model = modelOf();
   const given = body[PARAMETERS_FIELD];
-  const parameters = { ...(is.isObject(given) ? given : {}), ...suffixParameters(resolved.suffix) };
+  const parameters = is.isObject(given) ? given : {};
   const text = textOfMessages(body.messages);
   const markers = readMarkers(text);
-  const cap = model.seed.maxCompletion ?? 4096;
-  const promptTokens = promptTokensOf(
-    body,
-    markers,
-    parameters[SYSTEM_PROMPT_FIELD] === false ? 0 : hiddenPromptTokens,
-  );
+  const promptTokens = promptTokensOf(body, markers, parameters[SYSTEM_PROMPT_FIELD] !== false);
   const context = model.seed.context ?? 131_072;
   if (promptTokens > context) {
     const message = `This model's maximum context length is ${context} tokens; the messages have ${promptTokens}.`;
@@ -112,34 +88,15 @@ export function readChatRequest(raw: is.Body, catalogue: Catalogue, hiddenPrompt
     model,
     stream: body.stream === true,
     n: is.numberField(body, "n") ?? 1,
-    maxTokens: maxTokensOf(body, cap),
+    maxTokens: maxTokensOf(body, model.seed.maxCompletion ?? 4096),
     promptTokens,
     text,
     markers,
     script: readScript(text, body.messages),
     seed: is.numberField(body, "seed") ?? 0,
     firstTool: firstToolOf(body.tools),
-    user: is.stringField(body, "user"),
-    addOns: addOnsOf(parameters, text),
     parameters,
   };
-}
-
-function withoutAliases(raw: is.Body): is.Body {
-  let body: Record<string, unknown> | null = null;
-  for (const [alias, name] of Object.entries(ALIASES)) {
-    if (raw[alias] === undefined) continue;
-    body ??= { ...raw };
-    body[name] ??= raw[alias];
-    delete body[alias];
-  }
-  if (typeof raw.web_search === "boolean") {
-    body ??= { ...raw };
-    const parameters = is.isObject(raw[PARAMETERS_FIELD]) ? raw[PARAMETERS_FIELD] : {};
-    body[PARAMETERS_FIELD] = { ...parameters, enable_web_search: raw.web_search ? "on" : "off" };
-    delete body.web_search;
-  }
-  return body ?? raw;
 }
 
 function messages(value: unknown): string | null {
@@ -178,13 +135,13 @@ function textOfMessages(value: unknown): string {
 }
 
 /**
- * Four tokens a message and one for every four bytes begun: of each content, each tool call, the tools and the response
- * format. `[[prompt=N]]` states the count instead, so that long prompts need not be sent.
+ * Four tokens for each message, and one for every four bytes begun of each content, tool call, the tools and the response
+ * format. `[[prompt=N]]` states the count instead, in place of a long prompt.
  */
-function promptTokensOf(body: is.Body, markers: Markers, hidden: number): number {
+function promptTokensOf(body: is.Body, markers: Markers, withHidden: boolean): number {
   const stated = markers.get("prompt");
   if (stated !== undefined && /^\d{1,9}$/.test(stated)) return Number(stated);
-  let tokens = hidden;
+  let tokens = withHidden ? HIDDEN_PROMPT_TOKENS : 0;
   for (const message of Array.isArray(body.messages) ? body.messages : []) {
     if (!is.isObject(message)) continue;
     tokens += TOKENS_PER_MESSAGE + contentTokens(message.content);
@@ -208,7 +165,7 @@ function contentTokens(content: unknown): number {
 function maxTokensOf(body: is.Body, cap: number): number {
   const field = body.max_completion_tokens === undefined ? "max_tokens" : "max_completion_tokens";
   const wanted = is.numberField(body, field);
-  // Zero and below are not limits: the model's own maximum counts.
+  // Zero and below are no limits; the model's maximum applies.
   if (wanted === null || wanted <= 0) return cap;
   if (wanted > cap) throw new WireError(schemaError(field, `${field} must be less than or equal to ${cap}`, "too_big"));
   return wanted;
@@ -218,22 +175,4 @@ function firstToolOf(tools: unknown): string | null {
   const first: unknown = Array.isArray(tools) ? tools[0] : null;
   const definition = is.isObject(first) ? first.function : null;
   return is.isObject(definition) ? is.stringField(definition, "name") : null;
-}
-
-/** `id:enable_web_search=on&strip_thinking_response=true` overrides the parameters of the body. */
-function suffixParameters(suffix: string): Record<string, unknown> {
-  const parameters: Record<string, unknown> = {};
-  for (const [name, value] of suffix === "" ? [] : new URLSearchParams(suffix)) {
-    parameters[name] = value === "true" ? true : value === "false" ? false : value;
-  }
-  return parameters;
-}
-
-function addOnsOf(parameters: is.Body, text: string): AddOns {
-  const urls = parameters.enable_web_scraping === true ? (text.match(/https?:\/\//g)?.length ?? 0) : 0;
-  return {
-    webSearches: parameters.enable_web_search === "on" ? 1 : 0,
-    scrapedUrls: Math.min(urls, 5),
-    xSearches: parameters.enable_x_search === true ? 1 : 0,
-  };
 }

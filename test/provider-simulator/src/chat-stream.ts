@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
-import { type ChatJob, chatHeaders, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
-import { cut, sleep, write } from "./exchange.ts";
-import { bill, billAborted } from "./job.ts";
+import { type ChatJob, costField, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
+import { cut, providerHeaders, sleep, write } from "./exchange.ts";
+import { FAULTS } from "./faults.ts";
+import { bill, billAborted, MAX_HANG_MS } from "./job.ts";
 import { createFramer, split } from "./stream-shape.ts";
 import { tokenAt } from "./tokens.ts";
-import { costJson, faultyUsageJson } from "./usage-report.ts";
 
-/** Puts events on the wire as the job's shape says. Each method is false once the client is gone. */
+/** Writes events in the job's shape. A method answers false once the client is gone. */
 interface EventWriter {
   event(data: string): boolean | Promise<boolean>;
   raw(text: string): boolean | Promise<boolean>;
@@ -16,7 +16,7 @@ interface EventWriter {
 /** One event for each token, a usage chunk with no choices, then [DONE]. */
 export async function streamChat(job: ChatJob): Promise<void> {
   const { x, shape } = job;
-  const headers = chatHeaders(job, "text/event-stream; charset=utf-8");
+  const headers = providerHeaders(x, "text/event-stream; charset=utf-8", job.model);
   headers.push("cache-control", "no-cache", ...(shape.gzip ? ["content-encoding", "gzip"] : []));
   x.record.status = 200;
   x.response.writeHead(200, headers);
@@ -24,15 +24,9 @@ export async function streamChat(job: ChatJob): Promise<void> {
   const out = createEventWriter(job);
 
   const sent = await sendTokens(job, out);
-  if (x.gone) {
-    billAborted(job, sent);
-    return;
-  }
-  if (shape.ending === "stall" && !(await sleep(x, x.sim.settings.maxHangMs))) {
-    billAborted(job, sent);
-    return;
-  }
-  await sendEnding(job, out, sent);
+  const isLeft = x.gone || (shape.ending === "stall" && !(await sleep(x, MAX_HANG_MS)));
+  if (isLeft) billAborted(job, sent);
+  else await sendEnding(job, out, sent);
 }
 
 async function sendTokens(job: ChatJob, out: EventWriter): Promise<number> {
@@ -65,22 +59,21 @@ async function sendTokens(job: ChatJob, out: EventWriter): Promise<number> {
 async function sendEnding(job: ChatJob, out: EventWriter, sent: number): Promise<void> {
   const { x, shape } = job;
   const complete = sent === job.units && shape.tokens !== "none";
-  // An error may come after all of the work, and a bill with it.
+  // An error may come after all of the work, with its bill.
   const billed = bill(job, shape.tokens === "none" && shape.usage === "once" ? job.units : sent);
   if (complete) await sendFinish(job, out);
   if (shape.garbage) await out.raw('data: {"id":"broken","choices":[{"delta":{"content":"x"}}]}garbage}\n\n');
   if (shape.errorEvent && !shape.resumeAfterError) await out.event(overloadedJson());
   if (shape.usage === "once") {
-    const cost = costJson(billed, x.sim.settings.costField);
     const earlier = earlierUsage(job);
     if (earlier !== null) await out.event(usageChunk(job, earlier, ""));
-    await out.event(usageChunk(job, reportedUsage(job), cost));
+    await out.event(usageChunk(job, reportedUsage(job), costField(billed)));
   }
   if (shape.ending.startsWith("done")) await out.event("[DONE]");
   if (shape.ending === "done-twice") await out.event("[DONE]");
   if (shape.ending === "done-and-more") await out.event(chunk(job, 0, '{"content":"after the end"}', null));
   if (shape.ending === "rst" || shape.ending === "fin" || shape.ending === "stall") {
-    // What was written has to leave before a reset throws it away.
+    // A reset would throw away bytes that have not left yet.
     await sleep(x, 20);
     cut(x, shape.ending === "fin" ? "fin" : "rst");
     return;
@@ -109,9 +102,9 @@ function usageChunk(job: ChatJob, usage: string, cost: string): string {
   return `${head(job)}],"usage":${usage}${cost}}`;
 }
 
-/** What the chunk before the last usage says; null if there is none. */
+/** The usage of the chunk before the last; null if only one chunk has usage. */
 function earlierUsage(job: ChatJob): string | null {
-  if (job.fault === "usage-mends") return faultyUsageJson("usage-text", job.usage(job.units));
+  if (job.fault === "usage-mends") return FAULTS["usage-text"]?.usage?.(job.usage(job.units)) ?? null;
   if (job.fault !== "usage-repeated" && job.fault !== "usage-worsens") return null;
   const { promptTokens } = job.request;
   return `{"prompt_tokens":${promptTokens},"completion_tokens":1,"total_tokens":${promptTokens + 1}}`;

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { type ProviderSimulator, startProviderSimulator } from "./server.ts";
 import { DEFAULT_ADMIN_KEY, DEFAULT_MASTER_KEY, type SimulatorOptions } from "./simulator.ts";
 
-/** A plain HTTP client for the tests. It reports broken answers instead of throwing. */
+/** The answer of the tests' HTTP client, which reports a broken answer and does not throw. */
 export interface Heard {
   /** 0 when no headers came. */
   readonly status: number;
@@ -34,7 +34,7 @@ export { DEFAULT_ADMIN_KEY as ADMIN_KEY, DEFAULT_MASTER_KEY as MASTER_KEY };
 export const NOON = Date.UTC(2026, 5, 15, 12);
 
 export function start(options: SimulatorOptions = {}): Promise<ProviderSimulator> {
-  return startProviderSimulator({ clock: () => NOON, hiddenPromptTokens: 0, errorBudget: null, ...options });
+  return startProviderSimulator({ clock: () => NOON, errorBudget: null, ...options });
 }
 
 export function ask(url: string, asked: Asked = {}): Promise<Heard> {
@@ -107,7 +107,7 @@ export function json<T>(heard: Heard): T {
   return JSON.parse(heard.text);
 }
 
-/** The data of every event, with [DONE] as it is. Understands every line ending and data over several lines. */
+/** The data of each event, [DONE] included. Reads every line ending, and data over several lines. */
 export function eventData(heard: Heard): string[] {
   const text = heard.text.replace(/^\ufeff/, "").replace(/\r\n|\r/g, "\n");
   return text.split("\n\n").flatMap((event) => {
@@ -137,7 +137,7 @@ export function chunks(heard: Heard): Chunk[] {
   return eventData(heard).flatMap((data) => (data === "[DONE]" ? [] : [JSON.parse(data)]));
 }
 
-/** What the stream's choice 0 says. */
+/** The text of the stream's choice 0. */
 export function said(heard: Heard): string {
   return chunks(heard)
     .map((chunk) => chunk.choices?.find((choice) => choice.index === 0)?.delta.content ?? "")
@@ -145,7 +145,6 @@ export function said(heard: Heard): string {
 }
 
 export interface ShownRecord {
-  readonly id: number;
   readonly path: string;
   readonly model: string | null;
   readonly status: number | null;
@@ -155,9 +154,10 @@ export interface ShownRecord {
   readonly aborted: { readonly unitsSent: number } | null;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   readonly billed: { readonly attoUsd: string; readonly nanoUsd: string } | null;
-  readonly authorization: { readonly raw: string | null; readonly equalsMasterKey: boolean };
-  readonly headers: readonly (readonly [string, string])[] | null;
-  readonly body: unknown;
+  readonly authorization: string | null;
+  readonly equalsMasterKey: boolean;
+  readonly headers: readonly string[] | null;
+  readonly body: string | null;
 }
 
 /** The newest record, once its request has come to an end. */
@@ -176,10 +176,8 @@ export async function configure(provider: ProviderSimulator, settings: unknown):
 
 export interface ShownBill {
   readonly requests: number;
-  readonly finished: number;
   readonly attoUsd: string;
   readonly nanoUsd: string;
-  readonly byModel: Readonly<Record<string, { readonly attoUsd: string; readonly requests: number }>>;
 }
 
 export async function readBill(provider: ProviderSimulator): Promise<ShownBill> {

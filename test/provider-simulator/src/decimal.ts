@@ -4,8 +4,8 @@ const ATTO_PER_NANO = 10n ** 9n;
 const PRICE_PLACES = 10;
 
 /**
- * Reads a price as the catalogue prints it. A price has at most ten decimal places; what a JSON float carries beyond
- * them (0.009200000000000002) is binary noise and is rounded off, half up.
+ * Reads a price of the catalogue. A price has at most ten decimal places. Further digits of a JSON float
+ * (0.009200000000000002) are binary noise and are rounded off, half up.
  */
 export function attoFromPrice(text: string): bigint {
   const match = /^(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(text.trim());
@@ -28,12 +28,6 @@ export function usdFromAtto(atto: bigint): string {
   const fraction = digits.slice(-18).replace(/0+$/, "");
   const whole = digits.slice(0, -18);
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
-}
-
-/** Dollars with a fixed number of places, cut (never rounded up), as the key list prints them. */
-export function usdFixed(atto: bigint, places: number): string {
-  const [whole = "0", fraction = ""] = usdFromAtto(atto).split(".");
-  return `${whole}.${fraction.slice(0, places).padEnd(places, "0")}`;
 }
 
 /** One request's bill in nano-USD, rounded up once. */

@@ -1,10 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { cut, type Exchange, sendText, sleep, write } from "./exchange.ts";
+import { MAX_HANG_MS } from "./job.ts";
 import type { StreamShape } from "./stream-shape.ts";
 
 const CUT_ENDINGS: ReadonlySet<StreamShape["ending"]> = new Set(["rst", "fin", "stall", "open"]);
 
-/** Sends a whole body as the shape says: complete, compressed, half and then cut or silent, or byte by byte. */
+/** Sends a whole body in the shape: complete, compressed, half and then cut or silent, or byte by byte. */
 export async function deliver(
   x: Exchange,
   headers: string[],
@@ -27,8 +28,8 @@ export async function deliverEndless(x: Exchange, headers: string[]): Promise<vo
 async function deliverHalf(x: Exchange, headers: string[], body: Uint8Array, shape: StreamShape): Promise<void> {
   start(x, headers, body.length);
   await write(x, body.subarray(0, body.length >> 1));
-  if (shape.ending === "stall" && !(await sleep(x, x.sim.settings.maxHangMs))) return;
-  // The half that was written has to leave before a reset throws it away.
+  if (shape.ending === "stall" && !(await sleep(x, MAX_HANG_MS))) return;
+  // A reset would throw away bytes that have not left yet.
   if (await sleep(x, 20)) cut(x, shape.ending === "rst" ? "rst" : "fin");
 }
 

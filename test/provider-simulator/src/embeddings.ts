@@ -1,14 +1,12 @@
 import { deliver } from "./deliver.ts";
-import { runEarlyFault } from "./early-faults.ts";
-import { MODEL_OFFLINE, modelNotFound, schemaError, WireError } from "./errors.ts";
-import { type Exchange, providerHeaders, sleep } from "./exchange.ts";
-import { chooseFault } from "./fault-choice.ts";
-import { bill, billAborted, billStopped, type Job } from "./job.ts";
-import { markerNumber, readMarkers } from "./markers.ts";
-import { perMillionInputLines, type Usage } from "./pricing.ts";
+import { schemaError, WireError } from "./errors.ts";
+import { type Exchange, providerHeaders } from "./exchange.ts";
+import { falseUsage } from "./faults.ts";
+import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
+import { readMarkers } from "./markers.ts";
+import { inputLines, type Usage } from "./pricing.ts";
 import { type StreamShape, streamShape } from "./stream-shape.ts";
 import { countTokens } from "./tokens.ts";
-import { faultyUsageJson } from "./usage-report.ts";
 import * as is from "./validate.ts";
 
 const MAX_ITEMS = 2048;
@@ -22,51 +20,41 @@ const SCHEMA: is.Schema = new Map<string, is.Check>([
   ["user", is.string],
 ]);
 
-/** `POST /embeddings`. There is no cost field in its answer, and only prompt tokens in its usage. */
+/** `POST /embeddings`. The answer has no cost field, and its usage only prompt tokens. */
 export async function embeddings(x: Exchange, body: is.Body): Promise<void> {
   is.checkBody(body, SCHEMA, ["model", "input"]);
-  const name = is.stringField(body, "model") ?? "";
-  const model = x.sim.catalogue.resolve(name, "embedding")?.model;
-  if (model === undefined) throw new WireError(modelNotFound(x.sim.catalogue.suggest(name)));
-  if (model.offline) throw new WireError(MODEL_OFFLINE);
+  const model = modelOf(x, body, "embedding");
   const texts = textsOf(body.input);
   const dimensions = dimensionsOf(body, model.seed.spec ?? {});
   const promptTokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
   const markers = readMarkers(texts.join("\n"));
   const fault = chooseFault(x, markers, model);
   const usage: Usage = { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
-  const user = is.stringField(body, "user");
   const job: Job = {
     x,
     model,
+    markers,
+    fault,
     requestId: x.rayId,
     units: promptTokens,
-    startedAtMs: x.sim.now(),
-    user,
-    lines: (units) =>
-      units === 0 ? [] : perMillionInputLines(`${model.id}-embedding-input-mtoken`, model.pricing, units),
+    lines: (units) => inputLines(`${model.id}-embedding-input-mtoken`, model.pricing, units),
     usage: () => usage,
   };
-  x.record.model = model.id;
-  x.record.servedModel = model.id;
-  x.record.requestId = x.rayId;
-  if (!(await sleep(x, markerNumber(markers, "delay") ?? x.sim.settings.delayMs))) billAborted(job, 0);
-  else if (await runEarlyFault(x, fault)) billStopped(job, 0);
-  else {
+  await run(job, async () => {
     bill(job, job.units);
     x.record.unitsSent = job.units;
     const shape = streamShape(fault);
     const data = texts.map((text, index) => embeddingJson(text, index, dimensions, body.encoding_format === "base64"));
     const json = `{"object":"list","model":"${model.id}","data":[${data.join(",")}]${usageField(fault, shape, usage)}}`;
     await deliver(x, providerHeaders(x, "application/json; charset=utf-8", model), json, shape);
-  }
+  });
 }
 
 function usageField(fault: string | null, shape: StreamShape, usage: Usage): string {
   if (shape.usage === "none") return "";
   if (fault === "usage-null-everywhere") return ',"usage":null';
   const plain = `{"prompt_tokens":${usage.promptTokens},"total_tokens":${usage.promptTokens}}`;
-  return `,"usage":${faultyUsageJson(fault, usage) ?? plain}`;
+  return `,"usage":${falseUsage(fault, usage) ?? plain}`;
 }
 
 function inputs(value: unknown): string | null {
@@ -84,7 +72,7 @@ function inputs(value: unknown): string | null {
   return null;
 }
 
-/** The provider does not count tokens to refuse an input; it estimates them from the characters. */
+/** The provider estimates an input's tokens from its characters. */
 function textProblem(text: string): string | null {
   if (text === "") return "Input cannot be an empty string";
   const estimated = Math.ceil((text.length / 3.2) * 0.95);
@@ -115,7 +103,7 @@ function embeddingJson(text: string, index: number, dimensions: number, base64: 
   return `{"object":"embedding","index":${index},"embedding":${value}}`;
 }
 
-/** A unit vector that depends on the text alone. Both encodings carry the same 32-bit floats. */
+/** A unit vector that depends on the text only. Both encodings carry the same 32-bit floats. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   let state = 2_166_136_261;
   for (let i = 0; i < text.length; i++) state = Math.imul(state ^ text.charCodeAt(i), 16_777_619) >>> 0;

@@ -5,18 +5,19 @@ import type { WireAnswer } from "./errors.ts";
 import type { ApiKey } from "./keys.ts";
 import type { RequestRecord } from "./record.ts";
 import type { Simulator } from "./simulator.ts";
+import { HEADER_PREFIX } from "./wire.ts";
 
 /** One request and its answer. */
 export interface Exchange {
   readonly sim: Simulator;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Counted from 1 since the start or the last reset; every id in an answer is made of it and the seed. */
+  /** The request's number since the start or the last reset. Ids in answers consist of it and the seed. */
   readonly sequence: number;
   readonly rayId: string;
   /** Below the base path, without the query. */
   readonly path: string;
-  readonly search: string;
+  readonly query: URLSearchParams;
   readonly record: RequestRecord;
   key: ApiKey | null;
   /** The model that the request names, once it is known. */
@@ -75,16 +76,14 @@ export function cut(x: Exchange, how: "rst" | "fin"): void {
   else socket?.end();
 }
 
-/** What an account without a limit is told. */
 const UNLIMITED_PER_MINUTE = 1_000_000;
 
-/** The provider's own headers, as names and values by turns. Balances are those before this request. */
+/** The provider's own headers, as names and values by turns. The balances are the ones before this request. */
 export function providerHeaders(x: Exchange, contentType: string | null, model: Model | null): string[] {
   const { sim } = x;
-  const prefix = sim.headerPrefix;
+  const prefix = HEADER_PREFIX;
   const perMinute = sim.settings.requestsPerMinute ?? UNLIMITED_PER_MINUTE;
-  const resetMs = Math.ceil((sim.now() + 1) / 60_000) * 60_000;
-  const reset = String(sim.settings.rateLimitResetUnit === "seconds" ? resetMs / 1000 : resetMs);
+  const reset = String(Math.ceil((sim.now() + 1) / 60_000) * 60_000);
   const headers = contentType === null ? [] : ["content-type", contentType];
   headers.push(
     ...["cf-ray", x.rayId],
@@ -96,7 +95,7 @@ export function providerHeaders(x: Exchange, contentType: string | null, model: 
   );
   if (x.key === null) return headers;
   headers.push(
-    ...[`${prefix}balance-usd`, usdFromAtto(sim.ledger.usd())],
+    ...[`${prefix}balance-usd`, "1000000"],
     ...[`${prefix}balance-diem`, usdFromAtto(sim.ledger.diem())],
     ...["x-ratelimit-limit-requests", String(perMinute)],
     ...["x-ratelimit-remaining-requests", String(sim.limits.left(x.model ?? "", perMinute))],
@@ -116,7 +115,7 @@ export function providerHeaders(x: Exchange, contentType: string | null, model: 
 
 export function sendText(x: Exchange, status: number, headers: string[], text: string | Uint8Array): void {
   if (x.gone || x.response.headersSent) return;
-  headers.push("content-length", String(typeof text === "string" ? Buffer.byteLength(text) : text.byteLength));
+  if (status !== 204) headers.push("content-length", String(Buffer.byteLength(text)));
   x.record.status = status;
   x.response.writeHead(status, headers);
   x.response.end(text);
@@ -127,11 +126,11 @@ export function sendJson(x: Exchange, text: string, model: Model | null = null):
 }
 
 /** Sends an error and takes it from the error budget, if it is the client's. */
-export function sendAnswer(x: Exchange, answer: WireAnswer): void {
+export function sendAnswer(x: Exchange, { status, body, headers: more }: WireAnswer): void {
   const { errorBudget } = x.sim.settings;
-  const clientError = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+  const clientError = status >= 400 && status < 500 && status !== 429;
   if (clientError && x.bucket !== null && errorBudget !== null) x.sim.limits.failed(x.bucket, errorBudget);
-  const headers = providerHeaders(x, "application/json; charset=utf-8", null);
-  for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
-  sendText(x, answer.status, headers, JSON.stringify(answer.body));
+  const { "content-type": type = "application/json; charset=utf-8", ...others } = more ?? {};
+  const headers = [...providerHeaders(x, status === 204 ? null : type, null), ...Object.entries(others).flat()];
+  sendText(x, status, headers, typeof body === "string" ? body : JSON.stringify(body));
 }

@@ -1,120 +1,180 @@
+import * as errors from "./errors.ts";
+import type { Usage } from "./pricing.ts";
+import type { StreamShape } from "./stream-shape.ts";
+
 /**
- * What can go wrong, by name. A fault is asked for by a model called `fault-<name>`, by the marker `[[fault=<name>]]`
- * in the request's text, or by placing it on a model or path through the control API.
+ * A request meets a fault through a model called `fault-<name>`, through the marker `[[fault=<name>]]` in its text, or
+ * through a fault placed on its model or path by the control API. The README describes each fault.
  */
-
-export type FaultStage = "answer" | "socket" | "stream" | "usage" | "image" | "speech";
-
-export interface FaultNote {
-  /**
-   * Where it strikes: instead of an answer, at the connection, inside an answer, in its usage, or on one route only.
-   */
-  readonly stage: FaultStage;
-  readonly does: string;
+export interface Fault {
+  /** The place: instead of the answer, at the connection, inside the answer, in its usage, or on one route only. */
+  readonly stage: "answer" | "socket" | "stream" | "usage" | "image" | "speech";
+  /** The answer in place of the real one. */
+  readonly answer?: errors.WireAnswer;
+  /** The difference to a normal answer. */
+  readonly shape?: Partial<StreamShape>;
+  /** The reported usage, as JSON text. */
+  readonly usage?: (usage: Usage) => string;
 }
 
-function note(stage: FaultStage, does: string): FaultNote {
-  return { stage, does };
-}
+const { plainError } = errors;
+/** Bytes of the one error that is too large to read. */
+const LARGE_ERROR_BYTES = 10 * 1024 * 1024;
 
-export const FAULTS: Readonly<Record<string, FaultNote>> = {
-  "400-schema": note("answer", "400 with details and issues"),
-  "400-openai": note("answer", "400 with an OpenAI error object, context_length_exceeded"),
-  "400-provider": note("answer", "400 with error and request_id"),
-  "401": note("answer", "401, authentication failed"),
-  "401-key-in-body": note("answer", "401 that repeats the received key in its text"),
-  "401-model": note("answer", "401, a model for other keys"),
-  "402-balance": note("answer", "402, account balance is too low"),
-  "402-key-limit": note("answer", "402, the key's USD limit is spent"),
-  "402-diem-limit": note("answer", "402, the key's DIEM limit is spent"),
-  "402-wallet": note("answer", "402 with the wallet top-up body"),
-  "403": note("answer", "403, region"),
-  "403-flagged": note("answer", "403, the prompt was flagged, with reasons"),
-  "404": note("answer", "404, model not found"),
-  "409": note("answer", "409, another request is in progress"),
-  "410": note("answer", "410, the model can no longer be routed"),
-  "413": note("answer", "413 with PAYLOAD_TOO_LARGE"),
-  "415": note("answer", "415, media type"),
-  "422": note("answer", "422, content policy, with suggested_prompt"),
-  "422-fields": note("answer", "422 with a list of details, each with the place of a field"),
-  "429": note("answer", "429 without Retry-After"),
-  "429-retry-after": note("answer", "429, overloaded, with Retry-After: 30"),
-  "429-budget": note("answer", "429, error budget text, with Retry-After: 0"),
-  "500": note("answer", "500, inference failed"),
-  "500-large": note("answer", "500 with a body of 10 MB"),
-  "502": note("answer", "502, upstream of the provider"),
-  "503": note("answer", "503, at capacity"),
-  "503-offline": note("answer", "503, model offline"),
-  "504": note("answer", "504, use stream=true"),
-  "html-200": note("answer", "200 with an HTML page"),
-  "204": note("answer", "204 without a body"),
-  redirect: note("answer", "307 to http://127.0.0.1:9/"),
-  "hang-before-headers": note("socket", "accepts the request and never answers"),
-  "reset-before-headers": note("socket", "resets the connection instead of answering"),
-  "fin-before-headers": note("socket", "closes the connection instead of answering"),
-  "endless-headers": note("socket", "sends header lines and never ends them"),
-  "200-error-only": note("stream", "200, an error event, nothing else (buffered: an error object)"),
-  "error-then-usage": note(
-    "stream",
-    "200, an error event, usage of tokens never sent, billed, [DONE] (buffered: alike)",
-  ),
-  "error-after-content": note("stream", "half of the tokens, an error event, [DONE], no usage (buffered: 500)"),
-  "error-then-content": note("stream", "half of the tokens, an error event, the rest, usage, [DONE]"),
-  "cut-mid-stream": note("stream", "half of the tokens, then RST (buffered: half of the body)"),
-  "cut-fin": note("stream", "half of the tokens, then FIN inside the body (buffered: half of the body)"),
-  "cut-before-done": note(
-    "stream",
-    "all tokens, then a clean end without usage and [DONE] (buffered: half of the body)",
-  ),
-  stall: note("stream", "half of the tokens, then silence (buffered: half of the body)"),
-  "slow-drip": note("stream", "one token every slowDripMs"),
-  "byte-drip": note("stream", "one byte every slowDripMs"),
-  "endless-body": note("stream", "tokens without end, past max_tokens (buffered: white space without end)"),
-  "no-usage": note("stream", "[DONE] without a usage chunk (buffered: no usage field)"),
-  "split-utf8": note("stream", "writes end inside UTF-8 sequences"),
-  "split-data": note("stream", "writes end inside the word data:"),
-  crlf: note("stream", "lines end in CRLF"),
-  cr: note("stream", "lines end in CR"),
-  "mixed-endings": note("stream", "lines end in LF, CRLF and CR by turns"),
-  bom: note("stream", "a byte order mark before the first event"),
-  "no-space": note("stream", "no space after data:"),
-  "multiline-data": note("stream", "each event's JSON over two data: lines"),
-  "many-per-chunk": note("stream", "all events in one write"),
-  "big-event": note("stream", "one event of bigEventBytes amid the tokens"),
-  comments: note("stream", "comment lines, event: and id: fields between the events"),
-  "done-twice": note("stream", "[DONE] twice"),
-  "trailing-after-done": note("stream", "another token event after [DONE]"),
-  "trailing-garbage": note("stream", "bytes that are no event between the last token and usage"),
-  gzip: note("stream", "the body compressed, whatever was accepted"),
-  remap: note("stream", "another model answers, is named in the response, and sets the price"),
-  "usage-negative": note("usage", "negative counts"),
-  "usage-fractional": note("usage", "counts with a fraction"),
-  "usage-text": note("usage", "counts as strings"),
-  "usage-nan": note("usage", "counts as the strings NaN"),
-  "usage-absurd": note("usage", "2^53+1 completion tokens"),
-  "usage-int32": note("usage", "2^31-1 completion tokens"),
-  "usage-1e400": note("usage", "1e400 completion tokens"),
-  "usage-zeros": note("usage", "all counts zero"),
-  "usage-total-only": note("usage", "total_tokens alone"),
-  "usage-subcounts": note("usage", "cached above prompt, reasoning above completion"),
-  "usage-above-bound": note("usage", "1,000 completion tokens above the maximum, and billed so"),
-  "usage-null-everywhere": note("usage", "usage: null in every chunk before the real one (buffered: null)"),
-  "usage-repeated": note("usage", "a usage chunk with smaller counts, then the real one"),
-  "usage-worsens": note("usage", "a usage chunk with smaller counts, then one with strings"),
-  "usage-mends": note("usage", "a usage chunk with strings, then the real one"),
-  "image-violation": note("image", "200, black image, violation header, not billed"),
-  "image-blurred": note("image", "200 with the blurred header, billed"),
-  "image-large": note("image", "largeImageBytes of image"),
-  "image-cut": note("image", "half of the body, then RST"),
-  "speech-cut": note("speech", "half of the audio, then the connection ends"),
-  "speech-error": note("speech", "500 Stream error"),
-  "speech-empty": note("speech", "200 without a byte of audio, not billed"),
+const ANSWERS: Readonly<Record<string, errors.WireAnswer>> = {
+  "400-schema": errors.schemaError("type", "Invalid enum value", "invalid_union"),
+  "400-openai": errors.openaiError("The messages are too long.", "messages", "context_length_exceeded"),
+  "400-provider": { status: 400, body: { error: "The model refused the request.", request_id: "req-upstream-1" } },
+  "401": errors.AUTHENTICATION_FAILED,
+  "401-key-in-body": plainError(401, "Authentication failed for key {key}"),
+  "401-model": { status: 401, body: { error: "This model is only available to Pro users", code: "PRO_ONLY_MODEL" } },
+  "402-balance": plainError(402, "Insufficient USD or Diem balance to complete request. Add credits."),
+  "402-key-limit": errors.USD_LIMIT_EXCEEDED,
+  "402-diem-limit": errors.DIEM_LIMIT_EXCEEDED,
+  "402-wallet": {
+    status: 402,
+    body: { error: "Payment required", code: "PAYMENT_REQUIRED", currentBalanceUsd: 0.01, suggestedTopUpUsd: 10 },
+  },
+  "403": plainError(403, "This model is not available in your region"),
+  "403-flagged": {
+    status: 403,
+    body: {
+      error: {
+        code: 403,
+        message: "The model requires moderation. Your input was flagged.",
+        metadata: { reasons: ["violence"], flagged_input: "...", provider_name: "simulator" },
+      },
+    },
+  },
+  "404": errors.MODEL_NOT_FOUND,
+  "409": plainError(409, "Another request is in progress"),
+  "410": plainError(410, "This model has been retired and can no longer be routed"),
+  "413": errors.PAYLOAD_TOO_LARGE,
+  "415": plainError(415, "Unsupported media type"),
+  "422": {
+    status: 422,
+    body: {
+      error: "Your prompt violates the content policy of the provider or model",
+      suggested_prompt: "A quiet harbour at dawn",
+    },
+  },
+  // FastAPI's shape.
+  "422-fields": {
+    status: 422,
+    body: {
+      detail: [
+        {
+          type: "less_than_equal",
+          loc: ["body", "temperature"],
+          msg: "Input should be less than or equal to 2",
+          input: 9,
+        },
+      ],
+    },
+  },
+  "429": errors.RATE_LIMITED,
+  "429-retry-after": { ...plainError(429, "The model is currently overloaded."), headers: { "retry-after": "30" } },
+  // The block is over at once, because the next requests have other faults.
+  "429-budget": { ...errors.errorBudgetSpent(20), headers: { "retry-after": "0" } },
+  "500": errors.INFERENCE_FAILED,
+  "500-large": { status: 500, body: { error: "Inference processing failed", details: "x".repeat(LARGE_ERROR_BYTES) } },
+  "502": plainError(502, "The upstream model returned an error"),
+  "503": plainError(503, "The model is at capacity. Please try again later."),
+  "503-offline": plainError(503, "The model is currently offline"),
+  "504": plainError(504, "The request took too long to process. Use stream=true for long requests."),
+  "html-200": {
+    status: 200,
+    body: "<html><body>Welcome</body></html>",
+    headers: { "content-type": "text/html; charset=utf-8" },
+  },
+  "204": { status: 204, body: "" },
+  redirect: { status: 307, body: "", headers: { location: "http://127.0.0.1:9/api/v1/" } },
 };
 
-export const FAULT_NAMES: ReadonlySet<string> = new Set(Object.keys(FAULTS));
+const SOCKET = ["hang-before-headers", "reset-before-headers", "fin-before-headers", "endless-headers"];
+
+const half = { tokens: "half", usage: "none" } as const;
+const SHAPES: Readonly<Record<string, Partial<StreamShape>>> = {
+  "200-error-only": { tokens: "none", errorEvent: true, usage: "none" },
+  "error-then-usage": { tokens: "none", errorEvent: true },
+  "error-after-content": { ...half, errorEvent: true },
+  "error-then-content": { tokens: "half", errorEvent: true, resumeAfterError: true },
+  "cut-mid-stream": { ...half, ending: "rst" },
+  "cut-fin": { ...half, ending: "fin" },
+  "cut-before-done": { usage: "none", ending: "open" },
+  stall: { ...half, ending: "stall" },
+  "slow-drip": { slow: true },
+  "byte-drip": { pieces: "byte", slow: true },
+  "endless-body": { tokens: "endless" },
+  "no-usage": { usage: "none" },
+  "split-utf8": { pieces: "utf8" },
+  "split-data": { pieces: "data" },
+  crlf: { eol: "crlf" },
+  cr: { eol: "cr" },
+  "mixed-endings": { eol: "mixed" },
+  bom: { bom: true },
+  "no-space": { dataPrefix: "data:" },
+  "multiline-data": { multiline: true },
+  "many-per-chunk": { pieces: "whole" },
+  "big-event": { bigEvent: true },
+  comments: { comments: true },
+  "done-twice": { ending: "done-twice" },
+  "trailing-after-done": { ending: "done-and-more" },
+  "trailing-garbage": { garbage: true },
+  gzip: { gzip: true },
+  remap: {},
+};
+
+function counts(prompt: number | string, completion: number | string, sum: number | string): string {
+  return `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${sum}`;
+}
+
+const asText = ({ promptTokens: p, completionTokens: c }: Usage): string =>
+  `{${counts(`"${p}"`, `"${c}"`, `"${p + c}"`)}}`;
+/** Null for faults that report the true usage, but not only or not always. */
+const USAGES: Readonly<Record<string, Fault["usage"] | null>> = {
+  "usage-negative": ({ promptTokens: p, completionTokens: c }) => `{${counts(-p, -c, -p - c)}}`,
+  "usage-fractional": ({ promptTokens: p, completionTokens: c }) => `{${counts(`${p}.5`, `${c}.25`, `${p + c}.75`)}}`,
+  "usage-text": asText,
+  "usage-nan": () => `{${counts('"NaN"', '"NaN"', '"NaN"')}}`,
+  "usage-absurd": ({ promptTokens: p }) => `{${counts(p, "9007199254740993", "9007199254740993")}}`,
+  "usage-int32": ({ promptTokens: p }) => `{${counts(p, 2_147_483_647, 2_147_483_647 + p)}}`,
+  "usage-1e400": ({ promptTokens: p }) => `{${counts(p, "1e400", "1e400")}}`,
+  "usage-zeros": () => `{${counts(0, 0, 0)}}`,
+  "usage-total-only": ({ promptTokens: p, completionTokens: c }) => `{"total_tokens":${p + c}}`,
+  "usage-subcounts": ({ promptTokens: p, completionTokens: c }) =>
+    `{${counts(p, c, p + c)},"prompt_tokens_details":{"cached_tokens":${p + 1000},"cache_creation_input_tokens":${p + 1}},"completion_tokens_details":{"reasoning_tokens":${c + 1000}}}`,
+  "usage-above-bound": null,
+  "usage-null-everywhere": null,
+  "usage-repeated": null,
+  "usage-worsens": asText,
+  "usage-mends": null,
+};
+
+const IMAGE: Readonly<Record<string, Partial<StreamShape>>> = {
+  "image-violation": {},
+  "image-blurred": {},
+  "image-large": {},
+  "image-cut": { ending: "rst" },
+};
+const SPEECH = ["speech-cut", "speech-error", "speech-empty"];
+
+function each<T>(table: Readonly<Record<string, T>>, fault: (entry: T) => Fault): [string, Fault][] {
+  return Object.entries(table).map(([name, entry]) => [name, fault(entry)]);
+}
+
+export const FAULTS: Readonly<Record<string, Fault>> = Object.fromEntries([
+  ...each(ANSWERS, (answer) => ({ stage: "answer", answer })),
+  ...SOCKET.map((name): [string, Fault] => [name, { stage: "socket" }]),
+  ...each(SHAPES, (shape) => ({ stage: "stream", shape })),
+  ...each(USAGES, (usage) => ({ stage: "usage", ...(usage ? { usage } : {}) })),
+  ...each(IMAGE, (shape) => ({ stage: "image", shape })),
+  ...SPEECH.map((name): [string, Fault] => [name, { stage: "speech" }]),
+]);
+
 export const FAULT_PREFIX = "fault-";
 
-/** The catalogue id of a fault: `fault-500`, `fault-cut-mid-stream`, `fault-image-violation`. */
-export function faultModelId(name: string): string {
-  return FAULT_PREFIX + name;
+/** The usage that a fault reports in place of the true one; null if it reports the true one. */
+export function falseUsage(fault: string | null, usage: Usage): string | null {
+  return (fault === null ? undefined : FAULTS[fault]?.usage?.(usage)) ?? null;
 }

@@ -1,18 +1,14 @@
 import type { Model } from "./catalogue.ts";
 import { deliver } from "./deliver.ts";
-import { runEarlyFault } from "./early-faults.ts";
-import { INSUFFICIENT_BALANCE, MODEL_OFFLINE, modelNotFound, schemaError, WireError } from "./errors.ts";
-import { type Exchange, providerHeaders, sleep } from "./exchange.ts";
-import { chooseFault } from "./fault-choice.ts";
+import { schemaError, WireError } from "./errors.ts";
+import { type Exchange, providerHeaders } from "./exchange.ts";
 import { type ImageFormat, imageBytes } from "./image-bytes.ts";
-import { bill, billAborted, billStopped, type Job } from "./job.ts";
-import { type Markers, markerNumber, readMarkers } from "./markers.ts";
-import { type ChargeLine, chargeLine, imageRate, rate, total } from "./pricing.ts";
+import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
+import { readMarkers } from "./markers.ts";
+import { chargeLine, imageRate } from "./pricing.ts";
 import { streamShape } from "./stream-shape.ts";
 import * as is from "./validate.ts";
-
-const ENHANCED_PROMPT = rate("0.04");
-const WEB_SEARCH = rate("0.01");
+import { HEADER_PREFIX } from "./wire.ts";
 
 const GENERATE: is.Schema = new Map<string, is.Check>([
   ["model", is.textOf(1, 200)],
@@ -60,9 +56,7 @@ const GENERATIONS: is.Schema = new Map<string, is.Check>([
 /** `POST /image/generate`. */
 export async function imageGenerate(x: Exchange, body: is.Body): Promise<void> {
   is.checkBody(body, GENERATE, ["model", "prompt"]);
-  const name = is.stringField(body, "model") ?? "";
-  const model = x.sim.catalogue.resolve(name, "image")?.model;
-  if (model === undefined) throw new WireError(modelNotFound(x.sim.catalogue.suggest(name)));
+  const model = modelOf(x, body, "image");
   const binary = body.return_binary === true;
   const variants = is.numberField(body, "variants") ?? 1;
   if (binary && variants > 1) throw new WireError(schemaError("variants", "Only one variant with return_binary"));
@@ -78,9 +72,6 @@ export async function imageGenerate(x: Exchange, body: is.Body): Promise<void> {
     resolution: is.stringField(body, "resolution"),
     quality: is.stringField(body, "quality"),
     format: formatOf(is.stringField(body, "format") ?? "webp"),
-    enhance: body.enhance_prompt === true,
-    search: body.enable_web_search === true,
-    anonymous: is.stringField(body, "anon_user_id"),
   });
   await runImages(work, (images) => {
     if (binary) return { type: `image/${work.wanted.format}`, body: images[0] ?? Buffer.alloc(0) };
@@ -90,29 +81,22 @@ export async function imageGenerate(x: Exchange, body: is.Body): Promise<void> {
   });
 }
 
-/** `POST /images/generations`, in OpenAI's shape. An unknown model is quietly served by the default one. */
+/** `POST /images/generations`, in OpenAI's shape. */
 export async function imagesGenerations(x: Exchange, body: is.Body): Promise<void> {
   is.checkBody(body, GENERATIONS, ["model", "prompt"]);
-  const { catalogue } = x.sim;
-  const resolved =
-    catalogue.resolve(is.stringField(body, "model") ?? "", "image") ?? catalogue.resolve("default", "image");
-  if (resolved === null) throw new WireError(modelNotFound(null));
-  const work = planImages(x, resolved.model, {
+  const work = planImages(x, modelOf(x, body, "image"), {
     prompt: is.stringField(body, "prompt") ?? "",
     count: 1,
     seed: 0,
     resolution: null,
     quality: null,
     format: formatOf(is.stringField(body, "output_format") ?? "png"),
-    enhance: false,
-    search: false,
-    anonymous: is.stringField(body, "user"),
   });
   await runImages(work, (images) => {
     const encoded = images[0]?.toString("base64") ?? "";
     const asUrl = body.response_format === "url";
     const image = asUrl ? { url: `data:image/${work.wanted.format};base64,${encoded}` } : { b64_json: encoded };
-    const created = Math.floor(work.startedAtMs / 1000);
+    const created = Math.floor(x.sim.now() / 1000);
     return { type: "application/json", body: JSON.stringify({ created, data: [image] }) };
   });
 }
@@ -124,49 +108,28 @@ interface Wanted {
   readonly resolution: string | null;
   readonly quality: string | null;
   readonly format: ImageFormat;
-  readonly enhance: boolean;
-  readonly search: boolean;
-  readonly anonymous: string | null;
 }
 
 interface ImageJob extends Job {
   readonly wanted: Wanted;
-  readonly markers: Markers;
-  readonly fault: string | null;
 }
 
 function planImages(x: Exchange, model: Model, wanted: Wanted): ImageJob {
-  if (model.offline) throw new WireError(MODEL_OFFLINE);
   const rules = constraints(model);
   const resolution = pick("resolution", wanted.resolution, rules.resolutions, rules.defaultResolution);
   const quality = pick("quality", wanted.quality, rules.qualities, rules.defaultQuality);
   const price = imageRate(model.pricing, resolution, quality);
   if (price === null) throw new Error(`no price for ${model.id} at ${resolution} ${quality}`);
   const markers = readMarkers(wanted.prompt);
-  const lines = (units: number): ChargeLine[] => {
-    if (units === 0) return [];
-    const charged = [chargeLine(`${model.id}-image-unit`, units, 1, price)];
-    if (wanted.enhance) charged.push(chargeLine("image-prompt-enhancement", 1, 1, ENHANCED_PROMPT));
-    if (wanted.search) charged.push(chargeLine("web-search-request", 1, 1, WEB_SEARCH));
-    return charged;
-  };
-  if (!x.sim.ledger.covers(total(lines(wanted.count)))) throw new WireError(INSUFFICIENT_BALANCE);
-  x.record.model = model.id;
-  x.record.servedModel = model.id;
-  x.record.user = wanted.anonymous;
-  const requestId = `generate-image-${x.sim.seedText}${x.sequence}`;
-  x.record.requestId = requestId;
   return {
     x,
     model,
     wanted,
     markers,
     fault: chooseFault(x, markers, model),
-    requestId,
+    requestId: `generate-image-${x.sim.seedText}${x.sequence}`,
     units: wanted.count,
-    startedAtMs: x.sim.now(),
-    user: wanted.anonymous,
-    lines,
+    lines: (units) => (units === 0 ? [] : [chargeLine(`${model.id}-image-unit`, units, 1, price)]),
     usage: () => null,
   };
 }
@@ -175,25 +138,17 @@ async function runImages(
   job: ImageJob,
   answer: (images: Buffer[]) => { type: string; body: string | Uint8Array },
 ): Promise<void> {
-  const { x, fault, wanted } = job;
-  if (!(await sleep(x, markerNumber(job.markers, "delay") ?? x.sim.settings.delayMs))) {
-    billAborted(job, 0);
-    return;
-  }
-  if (await runEarlyFault(x, fault)) {
-    billStopped(job, 0);
-    return;
-  }
-  const violation = fault === "image-violation";
-  const { type, body } = answer(makeImages(job, violation));
-  const headers = providerHeaders(x, type, job.model);
-  const prefix = x.sim.headerPrefix;
-  if (violation) headers.push(`${prefix}is-content-violation`, "true");
-  if (fault === "image-blurred") headers.push(`${prefix}is-blurred`, "true");
-  if (wanted.enhance) headers.push(`${prefix}enhanced-prompt`, "true");
-  bill(job, violation ? 0 : job.units);
-  x.record.unitsSent = violation ? 0 : job.units;
-  await deliver(x, headers, body, streamShape(fault === "image-cut" ? "cut-mid-stream" : fault));
+  const { x, fault } = job;
+  await run(job, async () => {
+    const isBlocked = fault === "image-violation";
+    const { type, body } = answer(makeImages(job, isBlocked));
+    const headers = providerHeaders(x, type, job.model);
+    if (isBlocked) headers.push(`${HEADER_PREFIX}is-content-violation`, "true");
+    if (fault === "image-blurred") headers.push(`${HEADER_PREFIX}is-blurred`, "true");
+    x.record.unitsSent = isBlocked ? 0 : job.units;
+    bill(job, x.record.unitsSent);
+    await deliver(x, headers, body, streamShape(fault));
+  });
 }
 
 function makeImages(job: ImageJob, black: boolean): Buffer[] {

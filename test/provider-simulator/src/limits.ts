@@ -9,31 +9,29 @@ interface Bucket {
 
 /** The error budget of each bucket, and the requests per minute of each model. */
 export interface RequestLimits {
-  lockedUntil(bucket: string): number | null;
+  isLocked(bucket: string): boolean;
   failed(bucket: string, threshold: number): void;
   remaining(bucket: string, threshold: number): number;
   /** Counts a request; false when the model's minute is used up. */
   admit(model: string, perMinute: number): boolean;
-  /** What is left of the model's minute. */
+  /** Requests left in the model's minute. */
   left(model: string, perMinute: number): number;
   reset(): void;
 }
 
 export function createRequestLimits(now: () => number): RequestLimits {
   const buckets = new Map<string, Bucket>();
-  const minutes = new Map<string, { minute: number; count: number }>();
-  const minuteOf = (model: string): { minute: number; count: number } => {
-    const minute = Math.floor(now() / MINUTE_MS);
-    const known = minutes.get(model);
-    return known?.minute === minute ? known : { minute, count: 0 };
+  let minute = { number: 0, counts: new Map<string, number>() };
+  const counts = (): Map<string, number> => {
+    const number = Math.floor(now() / MINUTE_MS);
+    if (number !== minute.number) minute = { number, counts: new Map() };
+    return minute.counts;
   };
   const recent = (bucket: Bucket): number[] => bucket.failures.filter((time) => time > now() - WINDOW_MS);
+  const left = (model: string, perMinute: number): number => Math.max(0, perMinute - (counts().get(model) ?? 0));
 
   return {
-    lockedUntil(name) {
-      const bucket = buckets.get(name);
-      return bucket !== undefined && bucket.lockedUntilMs > now() ? bucket.lockedUntilMs : null;
-    },
+    isLocked: (name) => (buckets.get(name)?.lockedUntilMs ?? 0) > now(),
     failed(name, threshold) {
       const bucket = buckets.get(name) ?? { failures: [], lockedUntilMs: 0 };
       bucket.failures = [...recent(bucket), now()];
@@ -41,33 +39,21 @@ export function createRequestLimits(now: () => number): RequestLimits {
         bucket.lockedUntilMs = now() + WINDOW_MS;
         bucket.failures = [];
       }
-      buckets.set(name, bucket);
-      dropOldest(buckets);
+      if (buckets.set(name, bucket).size > MAX_BUCKETS) buckets.delete([...buckets.keys()][0] ?? "");
     },
     remaining(name, threshold) {
       const bucket = buckets.get(name);
       return bucket === undefined ? threshold : Math.max(0, threshold - recent(bucket).length);
     },
     admit(model, perMinute) {
-      const current = minuteOf(model);
-      if (current.count >= perMinute) return false;
-      current.count += 1;
-      minutes.set(model, current);
-      dropOldest(minutes);
+      if (left(model, perMinute) === 0) return false;
+      counts().set(model, (counts().get(model) ?? 0) + 1);
       return true;
     },
-    left: (model, perMinute) => Math.max(0, perMinute - minuteOf(model).count),
+    left,
     reset() {
       buckets.clear();
-      minutes.clear();
+      minute = { number: 0, counts: new Map() };
     },
   };
-}
-
-function dropOldest(map: Map<string, unknown>): void {
-  if (map.size <= MAX_BUCKETS) return;
-  for (const key of map.keys()) {
-    map.delete(key);
-    return;
-  }
 }

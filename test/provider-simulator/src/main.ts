@@ -3,8 +3,8 @@ import { type ProviderSimulatorOptions, startProviderSimulator } from "./server.
 import { DEFAULT_SETTINGS, isSettingName, readSettings } from "./settings.ts";
 
 /** A flag wins over its environment variable: `--port` over `PORT`, `--abort-billing` over `ABORT_BILLING`. */
-const NAMES = ["port", "host", "masterKey", "adminKey", "seed", "headerPrefix", ...Object.keys(DEFAULT_SETTINGS)];
-/** For people; a test that starts the simulator in its own process has what is hard to read, and all models. */
+const NAMES = ["port", "host", "masterKey", "adminKey", "seed", ...Object.keys(DEFAULT_SETTINGS)];
+/** The program is for people. A test in the same process gets awkward answers, and all models. */
 const FOR_PEOPLE = { answerText: "english", simulatorFaults: 0 } as const;
 const flags = Object.fromEntries(NAMES.map((name) => [kebab(name), { type: "string" as const }]));
 
@@ -37,7 +37,6 @@ function readOptions(): ProviderSimulatorOptions {
     masterKey: given("masterKey"),
     adminKey: given("adminKey"),
     seed: numberOf("seed", given("seed")),
-    headerPrefix: given("headerPrefix"),
   };
 }
 

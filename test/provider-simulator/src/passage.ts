@@ -1,7 +1,4 @@
-/**
- * What an answer says if it is to be read by people: plain sentences, of which an answer has as many tokens as it was
- * asked for. As with real tokenizers a long word is several tokens.
- */
+/** The text of answers for people: plain sentences. A long word is several tokens, as with real tokenizers. */
 const SENTENCES = [
   "A harbour is a place where ships are safe from wind and waves.",
   "Some harbours were made by nature, where a bay lies behind hills or islands.",
@@ -19,27 +16,26 @@ const SENTENCES = [
 
 const MOST_BYTES = 6;
 
-/** A word with the space before it, in pieces; what stands after a word is a piece of its own. */
+/** Splits a sentence into pieces: a word with its leading space, or one other character. */
 function piecesOf(sentence: string): string[] {
   const words = ` ${sentence}`.match(/ ?[A-Za-z]+|[^A-Za-z]/g) ?? [];
   return words.flatMap((word) => word.match(new RegExp(`.{1,${MOST_BYTES}}`, "g")) ?? []);
 }
 
-/** An answer to a question it has not read: a person should know. */
 const opening = piecesOf("This answer is simulated.");
 const sentences = SENTENCES.map(piecesOf);
 const tokens = sentences.flat();
 /** Where each sentence begins. */
 const beginnings = sentences.map((_, index) => sentences.slice(0, index).flat().length);
 
-/** Token `index` of choice `choice`: after the opening each choice has another sentence, and goes round. */
+/** Token `index` of choice `choice`. After the opening, each choice begins at another sentence and repeats the passage. */
 export function passageToken(start: number, choice: number, index: number): string {
   const said = index - opening.length;
   const token = said < 0 ? opening[index] : tokens[(beginningOf(start, choice) + said) % tokens.length];
   return index === 0 ? (token ?? "").trimStart() : (token ?? "");
 }
 
-/** The tokens of the first choice that has at least `least`, up to the end of a sentence. */
+/** The least number of tokens, from `least` on, with which the first choice ends a sentence. */
 export function passageLength(start: number, least: number): number {
   const said = beginningOf(start, 0) + Math.max(least - opening.length, 1);
   const whole = Math.floor((said - 1) / tokens.length) * tokens.length;

@@ -1,8 +1,8 @@
 import { attoFromPrice } from "./decimal.ts";
 
 /**
- * A price list as the catalogue writes it, with every amount as the exact text of a decimal. On the wire each amount
- * becomes `{usd, diem}`; numbers that are not amounts (thresholds, counts) stay numbers.
+ * A price list of the catalogue, with every amount as the exact text of a decimal. On the wire each amount becomes
+ * `{usd, diem}`. Other numbers (thresholds, counts) stay numbers.
  */
 export type PriceSpec = { readonly [key: string]: string | number | PriceSpec };
 
@@ -107,8 +107,8 @@ export function textLines(model: string, rates: TextRates, usage: Usage): Charge
   return lines;
 }
 
-export function perMillionInputLines(sku: string, spec: PriceSpec, units: number): ChargeLine[] {
-  return [chargeLine(sku, units, MILLION, rate(amount(spec, "input") ?? "0"))];
+export function inputLines(sku: string, spec: PriceSpec, units: number): ChargeLine[] {
+  return units === 0 ? [] : [chargeLine(sku, units, MILLION, rate(amount(spec, "input") ?? "0"))];
 }
 
 /** A quality table wins over the resolution table, which stands in place of the flat price. */
@@ -126,29 +126,18 @@ export function imageRate(spec: PriceSpec, resolution: string | null, quality: s
 export function priceToWire(spec: PriceSpec): Record<string, unknown> {
   const wire: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(spec)) {
-    // A row that has its own usd and diem beside other fields (a duration tier) is written as it is.
-    if (typeof value === "string" && (key === "usd" || key === "diem")) wire[key] = Number(value);
-    else if (typeof value === "string") wire[key] = { usd: Number(value), diem: Number(value) };
+    if (typeof value === "string") wire[key] = { usd: Number(value), diem: Number(value) };
     else wire[key] = typeof value === "number" ? value : priceToWire(value);
   }
   return wire;
 }
 
-/** Reads the wire shape back (amounts as `{usd}`), or the spec's own with amounts as strings. */
+/** Reads the flat prices of a wire shape back: `{input: {usd}, output: {usd}}`. */
 export function priceFromWire(wire: unknown): PriceSpec {
-  if (typeof wire !== "object" || wire === null || Array.isArray(wire))
-    throw new TypeError("a price must be an object");
-  const spec: Record<string, string | number | PriceSpec> = {};
-  for (const [key, value] of Object.entries(wire)) {
-    if (typeof value === "string" || typeof value === "number") spec[key] = value;
-    else spec[key] = amountFromWire(value) ?? priceFromWire(value);
-    if (typeof spec[key] === "string") attoFromPrice(spec[key]);
-  }
-  return spec;
-}
-
-function amountFromWire(value: unknown): string | null {
-  if (typeof value !== "object" || value === null || !("usd" in value)) return null;
-  const { usd } = value;
-  return typeof usd === "number" || typeof usd === "string" ? String(usd) : null;
+  return Object.fromEntries(
+    Object.entries(wire as Record<string, { usd?: unknown }>).map(([key, { usd }]) => {
+      attoFromPrice(String(usd));
+      return [key, String(usd)];
+    }),
+  );
 }

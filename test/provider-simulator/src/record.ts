@@ -1,19 +1,16 @@
 import { nanoRoundedUp } from "./decimal.ts";
 import type { Usage } from "./pricing.ts";
-import { createRing } from "./ring.ts";
 
-const CAPACITY = 200_000;
+const MAX_RECORDS = 200_000;
 const MAX_BODY_CHARS = 1024 * 1024;
 const MAX_KEPT_CHARS = 64 * 1024 * 1024;
 
-/** What the simulator saw of one request and did with it. */
+/** One request and its outcome. */
 export interface RequestRecord {
-  id: number;
   readonly method: string;
   readonly path: string;
   readonly receivedAtMs: number;
   finishedAtMs: number | null;
-  /** The `authorization` header as it came, and whether it was the master key. */
   authorization: string | null;
   equalsMasterKey: boolean;
   keyId: string | null;
@@ -26,59 +23,54 @@ export interface RequestRecord {
   headers: readonly string[] | null;
   body: string | null;
   status: number | null;
-  /** The id in the answer, by which the provider's usage history names this request. */
+  /** The id in the answer and in the provider's usage history. */
   requestId: string | null;
   unitsSent: number;
   aborted: { readonly atMs: number; readonly unitsSent: number } | null;
-  /** What was really used and billed, whatever the answer said. */
+  /** The billed usage, whatever the answer reported. */
   usage: Usage | null;
   billedAtto: bigint | null;
 }
 
 export interface RecordLog {
   add(record: RequestRecord): void;
-  at(id: number): RequestRecord | null;
-  /** Newest last; those that pass the filter, at most `limit`, counted from the newest. */
+  /** The newest `limit` records that pass the filter, newest last. */
   select(filter: (record: RequestRecord) => boolean, limit: number): RequestRecord[];
   clear(): void;
 }
 
+/** Keeps at least the last 200,000 records, and the last 64 MiB of headers and bodies. */
 export function createRecordLog(): RecordLog {
-  const ring = createRing<RequestRecord>(CAPACITY);
+  const records: RequestRecord[] = [];
   let keptChars = 0;
   let oldestBody = 0;
 
-  const forgetBodies = (): void => {
-    while (keptChars > MAX_KEPT_CHARS && oldestBody < ring.next) {
-      const record = ring.at(oldestBody++);
-      if (record === null) continue;
-      keptChars -= sizeOf(record);
-      record.body = null;
-      record.headers = null;
-    }
-  };
-
   return {
     add(record) {
-      if (record.body !== null && record.body.length > MAX_BODY_CHARS) record.body = null;
-      const replaced = ring.at(ring.next - CAPACITY);
-      if (replaced !== null && oldestBody <= ring.next - CAPACITY) keptChars -= sizeOf(replaced);
-      oldestBody = Math.max(oldestBody, ring.next - CAPACITY + 1);
-      record.id = ring.add(record);
+      if ((record.body?.length ?? 0) > MAX_BODY_CHARS) record.body = null;
+      records.push(record);
       keptChars += sizeOf(record);
-      forgetBodies();
+      for (; keptChars > MAX_KEPT_CHARS; oldestBody++) {
+        const oldest = records[oldestBody];
+        if (oldest === undefined) break;
+        keptChars -= sizeOf(oldest);
+        oldest.body = null;
+        oldest.headers = null;
+      }
+      if (records.length < 2 * MAX_RECORDS) return;
+      for (const old of records.splice(0, MAX_RECORDS)) keptChars -= sizeOf(old);
+      oldestBody = Math.max(0, oldestBody - MAX_RECORDS);
     },
-    at: (id) => ring.at(id),
     select(filter, limit) {
       const found: RequestRecord[] = [];
-      for (let id = ring.next - 1; id >= ring.first && found.length < limit; id--) {
-        const record = ring.at(id);
-        if (record !== null && filter(record)) found.push(record);
+      for (let i = records.length - 1; i >= 0 && found.length < limit; i--) {
+        const record = records[i];
+        if (record !== undefined && filter(record)) found.push(record);
       }
       return found.reverse();
     },
     clear() {
-      ring.clear();
+      records.length = 0;
       keptChars = 0;
       oldestBody = 0;
     },
@@ -91,27 +83,9 @@ function sizeOf(record: RequestRecord): number {
   return chars;
 }
 
-/** As the control API shows it. */
-export function recordToJson(record: RequestRecord): Record<string, unknown> {
-  const { headers, body, authorization, equalsMasterKey, billedAtto, ...plain } = record;
-  const pairs: [string, string][] = [];
-  for (let i = 0; headers !== null && i + 1 < headers.length; i += 2)
-    pairs.push([headers[i] ?? "", headers[i + 1] ?? ""]);
-  return {
-    ...plain,
-    authorization: { raw: authorization, equalsMasterKey },
-    headers: headers === null ? null : pairs,
-    body: body === null ? null : parsed(body),
-    rawBody: body,
-    billed:
-      billedAtto === null ? null : { attoUsd: billedAtto.toString(), nanoUsd: nanoRoundedUp(billedAtto).toString() },
-  };
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+/** The form of `GET /__simulator/requests`. */
+export function recordToJson({ billedAtto, ...record }: RequestRecord): Record<string, unknown> {
+  const billed =
+    billedAtto === null ? null : { attoUsd: billedAtto.toString(), nanoUsd: nanoRoundedUp(billedAtto).toString() };
+  return { ...record, billed };
 }

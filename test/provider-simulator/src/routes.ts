@@ -1,45 +1,46 @@
-import { allowance, balance, usageHistory, usageIsGone } from "./billing-routes.ts";
+import { allowance, usageHistory } from "./billing-routes.ts";
 import { readBody } from "./body.ts";
-import { catalogueRoutes } from "./catalogue-routes.ts";
+import { catalogueRead } from "./catalogue-routes.ts";
 import { chatCompletions } from "./chat.ts";
 import { embeddings } from "./embeddings.ts";
 import * as errors from "./errors.ts";
 import { type Exchange, sendAnswer, sendText } from "./exchange.ts";
 import { imageGenerate, imagesGenerations } from "./images.ts";
-import { admit } from "./inference.ts";
-import { createKey, deleteKey, listKeys, patchKey, rateLimits, readKey } from "./key-routes.ts";
+import { createKey, patchKey } from "./key-routes.ts";
 import { audioSpeech } from "./speech.ts";
-import { type Body, parseJsonObject } from "./validate.ts";
+import { type Body, parseJsonObject, stringField } from "./validate.ts";
 import { BASE_PATH } from "./wire.ts";
 
-type Handler = (x: Exchange, body: Body) => void | Promise<void>;
-
 interface Route {
-  /** Who may ask: nobody in particular, any key, or an admin key. Paid routes also pass the account's checks. */
-  readonly access: "open" | "key" | "paid" | "admin";
-  readonly handle: Handler;
+  /** Open routes take no key, admin routes only the administrator's. Paid routes also pass the account's checks. */
+  readonly access: "open" | "paid" | "admin";
+  readonly handle: (x: Exchange, body: Body) => void | Promise<void>;
 }
 
-const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ...Object.entries(catalogueRoutes).map(([route, handle]): [string, Route] => [route, { access: "open", handle }]),
-  ["POST /chat/completions", { access: "paid", handle: chatCompletions }],
-  ["POST /image/generate", { access: "paid", handle: imageGenerate }],
-  ["POST /images/generations", { access: "paid", handle: imagesGenerations }],
-  ["POST /audio/speech", { access: "paid", handle: audioSpeech }],
-  ["POST /embeddings", { access: "paid", handle: embeddings }],
-  ["GET /api_keys/rate_limits", { access: "key", handle: rateLimits }],
-  ["GET /api_keys", { access: "admin", handle: listKeys }],
-  ["POST /api_keys", { access: "admin", handle: createKey }],
-  ["PATCH /api_keys", { access: "admin", handle: patchKey }],
-  ["DELETE /api_keys", { access: "admin", handle: deleteKey }],
-  ["GET /billing/balance", { access: "admin", handle: balance }],
-  ["GET /billing/allowance", { access: "admin", handle: allowance }],
-  ["GET /billing/usage-history", { access: "admin", handle: usageHistory }],
-  ["GET /billing/usage", { access: "open", handle: usageIsGone }],
-]);
-const ONE_KEY = /^GET \/api_keys\/([^/]+)$/;
+const open = (handle: Route["handle"]): Route => ({ access: "open", handle });
+const paid = (handle: Route["handle"]): Route => ({ access: "paid", handle });
+const admin = (handle: Route["handle"]): Route => ({ access: "admin", handle });
 
-/** Every request of the provider's wire. Its body is read first, so that the record has it whatever is decided. */
+const ROUTES: ReadonlyMap<string, Route> = new Map([
+  [
+    "GET /models",
+    open(catalogueRead(({ sim }, type) => sim.catalogue.listing(type, sim.settings.simulatorFaults === 1))),
+  ],
+  ["GET /models/traits", open(catalogueRead(({ sim }, type) => sim.catalogue.traits(type)))],
+  ["GET /models/compatibility_mapping", open(catalogueRead(({ sim }, type) => sim.catalogue.compatibility(type)))],
+  ["GET /image/styles", open(catalogueRead(({ sim }) => sim.catalogue.styles()))],
+  ["POST /chat/completions", paid(chatCompletions)],
+  ["POST /image/generate", paid(imageGenerate)],
+  ["POST /images/generations", paid(imagesGenerations)],
+  ["POST /audio/speech", paid(audioSpeech)],
+  ["POST /embeddings", paid(embeddings)],
+  ["POST /api_keys", admin(createKey)],
+  ["PATCH /api_keys", admin(patchKey)],
+  ["GET /billing/allowance", admin(allowance)],
+  ["GET /billing/usage-history", admin(usageHistory)],
+]);
+
+/** Answers a request of the provider's wire. The body is read first, so that the record has it in any case. */
 export async function handleProvider(x: Exchange): Promise<void> {
   let text: string | null = null;
   try {
@@ -51,12 +52,10 @@ export async function handleProvider(x: Exchange): Promise<void> {
   const { url = "/" } = x.request;
   // Below the bare version path the provider redirects, whatever the method.
   if (url.startsWith("/v1/")) return sendText(x, 301, ["location", `/api${url}`], "");
-  if (!url.startsWith(`${BASE_PATH}/`)) return sendAnswer(x, errors.NOT_FOUND);
-
-  const route = findRoute(`${x.request.method} ${x.path}`);
-  if (route === null) return sendAnswer(x, errors.NOT_FOUND);
-  const hasBody = x.request.method === "POST" || x.request.method === "PATCH";
-  // The type is looked at before the credential.
+  const route = ROUTES.get(`${x.request.method} ${x.path}`);
+  if (!url.startsWith(`${BASE_PATH}/`) || route === undefined) return sendAnswer(x, errors.NOT_FOUND);
+  const hasBody = x.request.method !== "GET";
+  // The provider checks the type before the credential.
   if (hasBody && !/^application\/json\b/i.test(x.request.headers["content-type"] ?? "")) {
     return sendAnswer(x, errors.JSON_TYPE_REQUIRED);
   }
@@ -72,18 +71,32 @@ function remember(x: Exchange, body: string | null): void {
   if (record !== "off") x.sim.records.add(x.record);
 }
 
-function findRoute(name: string): Route | null {
-  const known = ROUTES.get(name);
-  if (known !== undefined) return known;
-  const id = ONE_KEY.exec(name)?.[1];
-  return id === undefined ? null : { access: "admin", handle: (x) => readKey(x, id) };
-}
-
-function authenticate(x: Exchange, admin: boolean): void {
+function authenticate(x: Exchange, isAdmin: boolean): void {
   const key = x.sim.keys.authenticate(x.request.headers.authorization);
-  if (key === null) throw new errors.WireError(errors.paymentDiscovery(BASE_PATH + x.path));
+  if (key === null) throw new errors.WireError(errors.AUTHENTICATION_REQUIRED);
   if (key === "bad") throw new errors.WireError(errors.AUTHENTICATION_FAILED);
-  if (admin && key.apiKeyType !== "ADMIN") throw new errors.WireError(errors.ADMIN_KEY_REQUIRED);
+  if (isAdmin && !key.isAdmin) throw new errors.WireError(errors.ADMIN_KEY_REQUIRED);
   x.key = key;
   x.record.keyId = key.id;
+}
+
+/** The checks of the account, before those of the route. */
+function admit(x: Exchange, body: Body): void {
+  const { sim, key } = x;
+  const model = stringField(body, "model")?.slice(0, 200) ?? "";
+  const user = stringField(body, "user")?.slice(0, 200) ?? "";
+  x.record.model = model;
+  x.record.user = user === "" ? null : user;
+  x.model = model;
+  const { errorBudget, errorBudgetOf, requestsPerMinute } = sim.settings;
+  if (errorBudget !== null) {
+    x.bucket = errorBudgetOf === "key" ? `${key?.id}` : `${key?.id}|${model}|${user}`;
+    if (sim.limits.isLocked(x.bucket)) throw new errors.WireError(errors.errorBudgetSpent(errorBudget));
+  }
+  if (requestsPerMinute !== null && !sim.limits.admit(model, requestsPerMinute)) {
+    throw new errors.WireError(errors.RATE_LIMITED);
+  }
+  const exhausted = key === null ? null : sim.keys.exhausted(key);
+  if (exhausted === "usd") throw new errors.WireError(errors.USD_LIMIT_EXCEEDED);
+  if (exhausted === "diem") throw new errors.WireError(errors.DIEM_LIMIT_EXCEEDED);
 }

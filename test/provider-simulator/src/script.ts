@@ -1,9 +1,8 @@
 import { isObject } from "./validate.ts";
 
 /**
- * What a model is to answer, turn by turn: JSON between `<script>` and `</script>` in any message of the conversation, a
- * list of steps. The step's number is the number of answers that the conversation has so far; past the end the last one
- * is given again. It makes runs of several turns, with calls of tools and reasoning, the same each time.
+ * One turn of a model's answers. A script is a JSON list of steps between `<script>` and `</script>` in any message. The
+ * number of earlier answers in the conversation selects the step; past the end the last step repeats.
  */
 export interface ScriptStep {
   readonly think?: string;
@@ -11,10 +10,10 @@ export interface ScriptStep {
   readonly calls?: readonly { readonly name: string; readonly arguments: object }[];
 }
 
-/** A step as it is sent: one delta for each token, and the whole message. */
+/** A step on the wire: one delta for each token, and the whole message. */
 export interface ScriptedAnswer {
   readonly deltas: readonly string[];
-  /** The deltas that are thought and not said; they come first. */
+  /** The number of reasoning deltas, which come first. */
   readonly reasoning: number;
   readonly message: string;
   readonly hasCalls: boolean;

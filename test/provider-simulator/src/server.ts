@@ -18,12 +18,12 @@ export interface ProviderSimulatorOptions extends SimulatorOptions {
 export interface ProviderSimulator {
   /** Origin and base path, without a trailing slash: `http://127.0.0.1:4000/api/v1`. */
   readonly url: string;
-  /** Where the control API is: `http://127.0.0.1:4000/__simulator`. */
+  /** The control API: `http://127.0.0.1:4000/__simulator`. */
   readonly controlUrl: string;
   readonly port: number;
-  /** The state itself, for tests in the same process. */
+  /** The state, for tests in the same process. */
   readonly simulator: Simulator;
-  /** Ends every connection, hanging ones too. */
+  /** Ends every connection, also those that hang. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -98,14 +98,13 @@ function createExchange(sim: Simulator, request: IncomingMessage, response: Serv
     sequence,
     rayId: `${sim.seedText}${sequence.toString(16).padStart(8, "0")}-SIM`,
     path: path.startsWith(BASE_PATH) ? path.slice(BASE_PATH.length) : path,
-    search: mark === -1 ? "" : url.slice(mark),
+    query: new URLSearchParams(mark === -1 ? "" : url.slice(mark)),
     key: null,
     model: null,
     bucket: null,
     gone: false,
     cut: false,
     record: {
-      id: -1,
       method: request.method ?? "GET",
       path,
       receivedAtMs: sim.now(),

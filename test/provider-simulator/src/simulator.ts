@@ -4,27 +4,24 @@ import { createKeyStore, type KeyStore } from "./keys.ts";
 import { createRequestLimits, type RequestLimits } from "./limits.ts";
 import { createRecordLog, type RecordLog } from "./record.ts";
 import { DEFAULT_SETTINGS, type PlacedFault, readSettings, type Settings } from "./settings.ts";
-import { DEFAULT_HEADER_PREFIX } from "./wire.ts";
 
 export const DEFAULT_MASTER_KEY = "SIM_INFERENCE_KEY_master";
 export const DEFAULT_ADMIN_KEY = "SIM_ADMIN_KEY_admin";
 
-/** Options of a start. Every setting may be given too. */
+/** Options of a start, with every setting. */
 export type SimulatorOptions = { [name in keyof Settings]?: Settings[name] | undefined } & {
   masterKey?: string | undefined;
   adminKey?: string | undefined;
   seed?: number | undefined;
-  headerPrefix?: string | undefined;
   /** Milliseconds since the epoch; the machine's clock when absent. `clockOffsetMs` is added to it. */
   clock?: (() => number) | undefined;
 };
 
-/** All the state there is. A reset brings it back to what it was at the start. */
+/** The whole state. A reset restores the state of the start. */
 export interface Simulator {
   readonly masterKey: string;
   readonly seed: number;
   readonly seedText: string;
-  readonly headerPrefix: string;
   readonly settings: Settings;
   readonly catalogue: Catalogue;
   readonly keys: KeyStore;
@@ -34,7 +31,7 @@ export interface Simulator {
   /** Faults placed on a model id or a path. */
   readonly placedFaults: Map<string, PlacedFault>;
   inFlight: number;
-  /** What requests with the marker `gate` of this name wait for. */
+  /** Requests with the marker `[[gate=name]]` wait for this promise. */
   gate(name: string): PromiseWithResolvers<void>;
   now(): number;
   nextSequence(): number;
@@ -49,23 +46,17 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const seed = options.seed ?? 1;
   const masterKey = options.masterKey ?? DEFAULT_MASTER_KEY;
   const now = (): number => clock() + settings.clockOffsetMs;
-  const ledger = createLedger(now);
-  const open = (): void => {
-    ledger.setBalance(settings.balanceUsd);
-    ledger.setAllowance(settings.stakedUnits);
-  };
-  let sequence = 0;
   const gates = new Map<string, PromiseWithResolvers<void>>();
+  let sequence = 0;
 
   const simulator: Simulator = {
     masterKey,
     seed,
     seedText: (seed >>> 0).toString(16).padStart(8, "0"),
-    headerPrefix: options.headerPrefix ?? DEFAULT_HEADER_PREFIX,
     settings,
     catalogue: createCatalogue(),
     keys: createKeyStore({ masterKey, adminKey: options.adminKey ?? DEFAULT_ADMIN_KEY, seed, now }),
-    ledger,
+    ledger: createLedger(now, () => settings.stakedUnits),
     limits: createRequestLimits(now),
     records: createRecordLog(),
     placedFaults: new Map(),
@@ -77,11 +68,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     },
     now,
     nextSequence: () => ++sequence,
-    change(changed) {
-      Object.assign(settings, changed);
-      if (changed.balanceUsd !== undefined) ledger.setBalance(settings.balanceUsd);
-      if (changed.stakedUnits !== undefined) ledger.setAllowance(settings.stakedUnits);
-    },
+    change: (changed) => void Object.assign(settings, changed),
     reset() {
       Object.assign(settings, started);
       sequence = 0;
@@ -89,12 +76,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       simulator.keys.reset();
       simulator.limits.reset();
       simulator.records.clear();
+      simulator.ledger.reset();
       simulator.placedFaults.clear();
       gates.clear();
-      ledger.reset();
-      open();
     },
   };
-  open();
   return simulator;
 }

@@ -1,38 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configure, json, lastRecord, post, start } from "./client.ts";
+import { json, lastRecord, post, start } from "./client.ts";
 
 const body = { model: "sim-speech", input: "Hello there." };
 
 test("speech is raw audio of the asked format, with its length, and without usage", async () => {
   await using provider = await start();
-  const types: Record<string, [string, string]> = {
-    mp3: ["audio/mpeg", "fffb"],
-    opus: ["audio/opus", "4f67"],
-    aac: ["audio/aac", "fff1"],
-    flac: ["audio/flac", "664c"],
-    wav: ["audio/wav", "5249"],
-  };
-  for (const [response_format, [type, bytes]] of Object.entries(types)) {
+  for (const [response_format, type] of Object.entries({ mp3: "audio/mpeg", opus: "audio/opus", wav: "audio/wav" })) {
     const heard = await post(provider, "/audio/speech", { ...body, response_format });
     assert.equal(heard.headers["content-type"], type);
     assert.equal(heard.headers["content-length"], String(heard.bytes.length));
-    assert.equal(heard.bytes.subarray(0, 2).toString("hex"), bytes);
   }
   const usual = await post(provider, "/audio/speech", { model: "sim-speech-hd", input: "Hi" });
   assert.equal(usual.headers["content-type"], "audio/wav");
 });
 
-test("speech is billed for each input character, in the unit of the setting", async () => {
+test("speech is billed for each UTF-16 unit of the input", async () => {
   await using provider = await start();
   await post(provider, "/audio/speech", body);
   assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(12 * 3500));
   const input = "\u{1f642}\u{1f642}";
   await post(provider, "/audio/speech", { ...body, input });
   assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(4 * 3500));
-  await configure(provider, { speechCharacters: "codepoints" });
-  await post(provider, "/audio/speech", { ...body, input });
-  assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(2 * 3500));
 });
 
 test("streamed speech is chunked and the same audio", async () => {
@@ -76,7 +65,7 @@ test("speech faults: an error before the headers, half of the audio, none at all
   assert.equal((await lastRecord(provider)).billed?.nanoUsd, "0");
 });
 
-test("what cannot be spoken is refused by its field", async () => {
+test("a wrong field of speech is refused by its name", async () => {
   await using provider = await start();
   const wrong: Record<string, unknown> = {
     voice: "alloy",

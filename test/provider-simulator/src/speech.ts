@@ -1,12 +1,10 @@
 import type { Model } from "./catalogue.ts";
 import { deliver } from "./deliver.ts";
-import { runEarlyFault } from "./early-faults.ts";
-import { MODEL_OFFLINE, modelNotFound, plainError, schemaError, WireError } from "./errors.ts";
+import { plainError, schemaError, WireError } from "./errors.ts";
 import { cut, type Exchange, providerHeaders, sendAnswer, sendText, sleep, write } from "./exchange.ts";
-import { chooseFault } from "./fault-choice.ts";
-import { bill, billAborted, billStopped, type Job } from "./job.ts";
-import { type Markers, markerNumber, readMarkers } from "./markers.ts";
-import { perMillionInputLines } from "./pricing.ts";
+import { bill, billStopped, chooseFault, type Job, modelOf, run } from "./job.ts";
+import { markerNumber, readMarkers } from "./markers.ts";
+import { inputLines } from "./pricing.ts";
 import { streamShape } from "./stream-shape.ts";
 import { startPosition } from "./tokens.ts";
 import * as is from "./validate.ts";
@@ -21,15 +19,6 @@ const TYPES: Readonly<Record<string, string>> = {
   wav: "audio/wav",
   pcm: "audio/pcm",
 };
-const SIGNATURES: Readonly<Record<string, readonly number[]>> = {
-  mp3: [0xff, 0xfb, 0x90, 0x00],
-  opus: [0x4f, 0x67, 0x67, 0x53],
-  aac: [0xff, 0xf1, 0x50, 0x80],
-  flac: [0x66, 0x4c, 0x61, 0x43],
-  wav: [0x52, 0x49, 0x46, 0x46],
-  pcm: [],
-};
-
 const SCHEMA: is.Schema = new Map<string, is.Check>([
   ["model", is.textOf(1, 200)],
   ["input", is.textOf(1, 4096)],
@@ -44,53 +33,29 @@ const SCHEMA: is.Schema = new Map<string, is.Check>([
 ]);
 
 interface SpeechJob extends Job {
-  readonly markers: Markers;
-  readonly fault: string | null;
   readonly audio: Buffer;
 }
 
-/** `POST /audio/speech`. Its units are the input's characters; what is delivered in part is billed by its bytes. */
+/** `POST /audio/speech`. Its units are the input's characters. A part of the audio is billed by its bytes. */
 export async function audioSpeech(x: Exchange, body: is.Body): Promise<void> {
   is.checkBody(body, SCHEMA, ["model", "input"]);
-  const name = is.stringField(body, "model") ?? "";
-  const model = x.sim.catalogue.resolve(name, "tts")?.model;
-  if (model === undefined) throw new WireError(modelNotFound(x.sim.catalogue.suggest(name)));
-  if (model.offline) throw new WireError(MODEL_OFFLINE);
-  choose(model, "voice", is.stringField(body, "voice"), "voices", "default_voice");
-  const format = choose(
-    model,
-    "response_format",
-    is.stringField(body, "response_format"),
-    "supported_formats",
-    "default_format",
-  );
+  const model = modelOf(x, body, "tts");
+  choose(model, body, "voice", "voices", "default_voice");
+  const format = choose(model, body, "response_format", "supported_formats", "default_format");
   const input = is.stringField(body, "input") ?? "";
-  const job = planSpeech(x, model, input, format);
-
-  if (!(await sleep(x, markerNumber(job.markers, "delay") ?? x.sim.settings.delayMs))) billAborted(job, 0);
-  else if (await runEarlyFault(x, job.fault)) billStopped(job, 0);
-  else await speak(job, TYPES[format] ?? "application/octet-stream", body.streaming === true);
-}
-
-function planSpeech(x: Exchange, model: Model, input: string, format: string): SpeechJob {
   const markers = readMarkers(input);
-  const characters = x.sim.settings.speechCharacters === "utf16" ? input.length : [...input].length;
-  x.record.model = model.id;
-  x.record.servedModel = model.id;
-  x.record.requestId = x.rayId;
-  return {
+  const job: SpeechJob = {
     x,
     model,
     markers,
     fault: chooseFault(x, markers, model),
-    audio: makeAudio(startPosition(x.sim.seed, input), input.length, format),
+    audio: makeAudio(startPosition(x.sim.seed, input), input.length),
     requestId: x.rayId,
-    units: characters,
-    startedAtMs: x.sim.now(),
-    user: null,
-    lines: (units) => (units === 0 ? [] : perMillionInputLines(`${model.id}-tts-input-mchar`, model.pricing, units)),
+    units: input.length,
+    lines: (units) => inputLines(`${model.id}-tts-input-mchar`, model.pricing, units),
     usage: () => null,
   };
+  await run(job, () => speak(job, TYPES[format] ?? "application/octet-stream", body.streaming === true));
 }
 
 async function speak(job: SpeechJob, type: string, streaming: boolean): Promise<void> {
@@ -128,23 +93,22 @@ async function speakInPieces(job: SpeechJob, headers: string[], streaming: boole
   else if (await sleep(x, 20)) cut(x, "fin");
 }
 
-function choose(model: Model, field: string, wanted: string | null, allowed: string, fallback: string): string {
+function choose(model: Model, body: is.Body, field: string, allowed: string, fallback: string): string {
+  const wanted = is.stringField(body, field);
   const spec = model.seed.spec ?? {};
   const options: unknown = spec[allowed];
-  const usual: unknown = spec[fallback];
-  if (wanted === null) return typeof usual === "string" ? usual : "";
+  if (wanted === null) return is.stringField(spec, fallback) ?? "";
   if (Array.isArray(options) && options.includes(wanted)) return wanted;
   throw new WireError(schemaError(field, `${field} '${wanted}' is not supported by ${model.id}`));
 }
 
-/** The format's signature and then noise that depends on the text alone. */
-function makeAudio(start: number, characters: number, format: string): Buffer {
+/** Noise that depends on the text only. */
+function makeAudio(start: number, characters: number): Buffer {
   const audio = Buffer.alloc(64 + characters * BYTES_PER_CHARACTER);
   let state = start + 1;
   for (let i = 0; i < audio.length; i++) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     audio[i] = state >>> 24;
   }
-  Buffer.from(SIGNATURES[format] ?? []).copy(audio);
   return audio;
 }

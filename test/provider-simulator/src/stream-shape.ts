@@ -1,4 +1,6 @@
-/** How an answer is put on the wire. The normal shape is the provider's own; each fault differs from it in one way. */
+import { FAULTS } from "./faults.ts";
+
+/** The form of an answer on the wire. Each fault changes one thing of the provider's normal shape. */
 export interface StreamShape {
   readonly eol: "lf" | "crlf" | "cr" | "mixed";
   readonly dataPrefix: string;
@@ -19,7 +21,7 @@ export interface StreamShape {
   readonly slow: boolean;
 }
 
-export const NORMAL_SHAPE: StreamShape = {
+const NORMAL_SHAPE: StreamShape = {
   eol: "lf",
   dataPrefix: "data: ",
   bom: false,
@@ -37,46 +39,13 @@ export const NORMAL_SHAPE: StreamShape = {
   slow: false,
 };
 
-const half = { tokens: "half", usage: "none" } as const;
-
-const SHAPES: Readonly<Record<string, Partial<StreamShape>>> = {
-  "200-error-only": { tokens: "none", errorEvent: true, usage: "none" },
-  "error-then-usage": { tokens: "none", errorEvent: true },
-  "error-after-content": { ...half, errorEvent: true },
-  "error-then-content": { tokens: "half", errorEvent: true, resumeAfterError: true },
-  "cut-mid-stream": { ...half, ending: "rst" },
-  "cut-fin": { ...half, ending: "fin" },
-  "cut-before-done": { usage: "none", ending: "open" },
-  stall: { ...half, ending: "stall" },
-  "slow-drip": { slow: true },
-  "byte-drip": { pieces: "byte", slow: true },
-  "endless-body": { tokens: "endless" },
-  "no-usage": { usage: "none" },
-  "split-utf8": { pieces: "utf8" },
-  "split-data": { pieces: "data" },
-  crlf: { eol: "crlf" },
-  cr: { eol: "cr" },
-  "mixed-endings": { eol: "mixed" },
-  bom: { bom: true },
-  "no-space": { dataPrefix: "data:" },
-  "multiline-data": { multiline: true },
-  "many-per-chunk": { pieces: "whole" },
-  "big-event": { bigEvent: true },
-  comments: { comments: true },
-  "done-twice": { ending: "done-twice" },
-  "trailing-after-done": { ending: "done-and-more" },
-  "trailing-garbage": { garbage: true },
-  gzip: { gzip: true },
-};
-
 export function streamShape(fault: string | null): StreamShape {
-  const changes = fault === null ? undefined : SHAPES[fault];
-  return changes === undefined ? NORMAL_SHAPE : { ...NORMAL_SHAPE, ...changes };
+  return { ...NORMAL_SHAPE, ...(fault === null ? {} : FAULTS[fault]?.shape) };
 }
 
 const LINE_ENDS = { lf: ["\n"], crlf: ["\r\n"], cr: ["\r"], mixed: ["\n", "\r\n", "\r"] };
 
-/** Turns each event's data into its bytes on the wire. */
+/** Frames the data of each event. */
 export function createFramer(shape: StreamShape): (data: string) => string {
   const ends = LINE_ENDS[shape.eol];
   let count = 0;
@@ -91,7 +60,7 @@ export function createFramer(shape: StreamShape): (data: string) => string {
   };
 }
 
-/** Splits one event where the shape says, so that no piece is whole by itself. */
+/** Splits one event at the shape's places, so that no piece is whole by itself. */
 export function split(event: string, pieces: StreamShape["pieces"]): Uint8Array[] {
   const bytes = Buffer.from(event);
   if (pieces === "byte") return Array.from(bytes, (byte) => Buffer.of(byte));

@@ -1,12 +1,12 @@
 import { passageToken } from "./passage.ts";
 
 /**
- * The simulator's own tokenizer. Counting: one token for every four UTF-8 bytes begun, and four for each message. It
- * never exceeds the bytes of the serialized messages. Producing: token i of an answer is one word of a fixed list.
+ * The simulator's own tokenizer. It counts one token for every four UTF-8 bytes begun, and four for each message, which
+ * never exceeds the bytes of the serialized messages. Token i of an answer is one word of a fixed list.
  */
 
 export const TOKENS_PER_MESSAGE = 4;
-/** A part that is fetched or decoded by the provider; its size has nothing to do with the request's bytes. */
+/** Tokens of a part that the provider fetches or decodes, whatever its bytes. */
 export const TOKENS_PER_MEDIA_PART = 1024;
 
 export function countTokens(text: string): number {
@@ -40,7 +40,7 @@ export const VOCABULARY: readonly string[] = [
   ],
 ];
 
-/** A start position that depends on the seed and on the text, and on nothing else. */
+/** A start position that depends on the seed and the text only. */
 export function startPosition(seed: number, text: string): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   const end = Math.min(text.length, 4096);
@@ -49,11 +49,11 @@ export function startPosition(seed: number, text: string): number {
 }
 
 /**
- * How an answer reads: `noise` has every kind of token that a reader of streams may fall over, `english` is for people.
+ * The text of answers: `noise` has every kind of awkward token, `english` is for people.
  */
 export type AnswerText = "noise" | "english";
 
-/** Which text, where in it, and of which choice. */
+/** The text of an answer, a position in it, and a choice. */
 export type Place = { text: AnswerText; start: number; choice: number };
 
 /** Token `index` of a choice. The steps of noise are odd, so that an answer walks through the whole list. */

@@ -5,7 +5,7 @@ import type { Step } from "@inference/ledger/saga";
 export { ChainObject } from "@inference/host-cloudflare/chain-object";
 export { PartitionObject } from "@inference/host-cloudflare/partition-object";
 
-/** Writes a gateway's books in its own objects: lists of commands, each in its order, the lists beside each other. */
+/** Runs lists of commands in a gateway's objects, each list in its order, the lists in parallel. */
 export default {
   async fetch(request: Request, bindings: Bindings): Promise<Response> {
     if (request.method === "POST") await writeBooks(bindings, (await request.json()) as Step[][]);
@@ -13,7 +13,7 @@ export default {
   },
 };
 
-/** Throws if a partition cannot be reached; what it answers is for whoever looks at the books. */
+/** Throws if a partition cannot be reached. Replies are not read. */
 export async function writeBooks(bindings: Bindings, lists: readonly (readonly Step[])[]): Promise<void> {
   const ledger = makeEdgeLedger(bindings, { background: (work) => void work });
   const write = (steps: readonly Step[]) =>

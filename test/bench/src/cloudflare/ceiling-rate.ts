@@ -4,7 +4,7 @@ import { windowStart } from "@inference/protocol/window";
 import { post } from "./edge-books.ts";
 import { BOOKS_WORKER, withWorker } from "./edge-gateway-target.ts";
 
-/** What the one object that every prepaid request passes twice can do by itself. */
+/** The rate of the ceiling's object alone, which every prepaid request passes twice. */
 export interface CeilingRate {
   readonly pairs: number;
   readonly pairsPerSecond: number;
@@ -14,7 +14,7 @@ const callers = 64;
 const pairsEach = 50;
 const amountNanoUsd = 200_000;
 
-/** @param options.folder Books with a ceiling in them. */
+/** @param options.folder Files of objects with a ceiling. */
 export async function measureCeiling(options: {
   folder: string;
   settings: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export async function measureCeiling(options: {
   });
 }
 
-/** For each caller its allowances, each raised for a request and lowered to what that used. */
+/** Each caller's commands: an allowance is raised for a request and lowered to the request's use. */
 function pairsOf(at: number, each: number): Step[][] {
   return Array.from({ length: callers }, (_, caller) => {
     const account = accountPartition(`0x${(caller + 1).toString(16).padStart(40, "0")}`);

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { costBench } from "./cost-bench.ts";
 
-/** What a prepaid request may use: more is a change of what it costs, and is to be meant. Checkpoints come on top. */
+/** Limits of a prepaid request, without its checkpoints. */
 const MOST = {
   /** Its account is asked twice for a hold and once to settle, and the ceiling for an allowance. */
   usual: { calls: 4, logRows: 4, alarms: 0 },
   /** The account also hears its totals from the chain's object, and its alarm lowers the allowance. */
   first: { calls: 10, logRows: 8, alarms: 3 },
 } as const;
-/** When logs are full, in the long run: segments, counters and totals, which many requests share. */
+/** Segments, counters and totals of full logs, which many requests share. */
 const MOST_TABLE_ROWS = 0.5;
-/** Of the one account that is asked all the time: what its books were opened with. */
+/** Rows that opened the account of the one-account scenarios. */
 const BOOKS_ROWS = 15;
 /** One every ten seconds: a scenario of this size takes less than twenty. */
 const MOST_CHAIN_LOOKS = 2;
@@ -31,7 +31,7 @@ test("a prepaid request uses four calls and four rows of the log, an account's f
     assert.equal(called("account settle"), 1, scenario);
     assert.ok(called("ceiling allow") <= 1, scenario);
     assert.equal(checkpoints > 0, scenario.includes("streams"), scenario);
-    // Not a request's: every Worker looks so now and then, whatever it serves.
+    // Every Worker looks at the chain regularly, also without requests.
     const looks = called("chain look");
     assert.ok(looks * requests <= MOST_CHAIN_LOOKS + rounding, `${scenario}: ${looks * requests} looks at the chain`);
     const most = MOST[scenario.includes("cold") ? "first" : "usual"];

@@ -13,7 +13,7 @@ import { writeEdgeBooks } from "./edge-books.ts";
 import { withWorker } from "./edge-gateway-target.ts";
 import { objectGb, type Usage, usdOfMillion } from "./prices.ts";
 
-/** What requests of one kind used, and what a million of them would cost. */
+/** The use of requests of one kind, and the price of a million of them. */
 export interface CostReading {
   readonly scenario: string;
   readonly requests: number;
@@ -38,15 +38,15 @@ interface CostScenario {
 }
 
 /**
- * Each account is an object of its own, so what differs with their number is how often one is found in memory, and how
- * many deliveries it makes at once. Of a million, hardly any is in memory: that is a run in which each is asked once.
+ * Each account is an object of its own. More accounts are found in memory less often and make fewer deliveries at once.
+ * With a million accounts hardly any object is in memory, so that scenario asks each account once.
  */
 function costScenarios(size: number): readonly CostScenario[] {
   const usual = { cold: false, answer: "buffered", clients: 32, pauseMs: 0 } as const;
   return [
     { ...usual, name: "1,000,000 accounts (each cold)", cold: true, accounts: size, requests: size },
     { ...usual, name: "1,000 accounts", accounts: size, requests: size },
-    // Often enough that its log is folded some times, and before it has one that is full.
+    // Enough requests to fold the log several times.
     { ...usual, name: "1 account, one at a time", accounts: 1, requests: size / 4, clients: 1, pauseMs: 50 },
     { ...usual, name: "1 account, 32 at once", accounts: 1, requests: size },
     { ...usual, name: "1,000 accounts, streams", accounts: size, requests: size / 2, answer: "flood" },

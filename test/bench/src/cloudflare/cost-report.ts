@@ -3,7 +3,7 @@ import type { CeilingRate } from "./ceiling-rate.ts";
 import type { CostReading } from "./cost-bench.ts";
 import { usdPerMillion } from "./prices.ts";
 
-/** What one request used, and a million of them would cost, beyond what the plan includes. */
+/** The use of one request and the price of a million, beyond the plan's included amounts. */
 export function costReport({
   readings,
   ceiling,

@@ -14,11 +14,11 @@ import { activity } from "./activity.ts";
 import { writeBooks } from "./books-worker.ts";
 import { add, type Counts, noCounts } from "./counts.ts";
 
-// The gateway's Worker and objects as they are, with what they use counted where they use it: calls at the stub that
-// makes them, rows by SQLite's cursors, alarms where they ring. On local workerd all share one isolate, and so these.
+// The gateway's Worker and objects with their use counted: calls at the calling stub, rows by SQLite's cursors, alarms
+// where they ring. On local workerd all share one isolate, and so these counts.
 
 let counts: Counts = noCounts();
-/** What kind of object an id belongs to, as far as it has been named. */
+/** The kind of object of each id that was named. */
 const kinds = new Map<string, string>();
 const active = activity(Date.now, (kind, ms) => add(counts.activeMs, kind, ms));
 

@@ -1,4 +1,4 @@
-/** What a run used, in the units that Cloudflare counts. */
+/** The use of a run, in Cloudflare's units. */
 export type Counts = {
   workerRequests: number;
   /** Calls from afar and alarms, by the kind of object and what was called. */

@@ -3,10 +3,7 @@ import { makeCredentials } from "@inference/gateway/auth/credentials";
 import type { Saga, Step } from "@inference/ledger/saga";
 import { issueKey, openAccount, openCeiling } from "../books.ts";
 
-/**
- * Writes what an operator and activations would have written, through a Worker that has a door to its objects: a
- * ceiling, and accounts with credit and a key each. Answers the keys.
- */
+/** Makes a ceiling, and accounts with credit and a key each, through `books-worker.ts`. Answers the keys. */
 export async function writeEdgeBooks(door: string, secret: Uint8Array, accounts: number): Promise<string[]> {
   const credentials = makeCredentials(secret, { bytes: randomBytes });
   const opened = Array.from({ length: accounts }, (_, account) => issueKey(credentials, account));

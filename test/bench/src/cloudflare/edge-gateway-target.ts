@@ -1,72 +1,44 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { type RunningWorker, startWorker } from "@inference/host-cloudflare/local/workerd";
 import { gatewaySettings } from "../gateway-settings.ts";
 import { realDirectory } from "../real-directory.ts";
-import type { RunningTarget, Target } from "../target.ts";
+import type { Target } from "../target.ts";
 import { completions } from "../targets.ts";
 import { writeEdgeBooks } from "./edge-books.ts";
 
-/** At most 32 requests of one account may be in flight: sixteen accounts carry 256 connections with room to spare. */
-export const ACCOUNTS = 16;
+/** One account may have 32 requests in flight, so sixteen accounts carry all connections. */
+const ACCOUNTS = 16;
 
-/** This gateway's Worker as it is deployed, with its objects on disk. Another one has written the books before. */
+/** This gateway's Worker as deployed, with objects on disk. Another Worker has filled them before. */
 export const edgeGateway: Target = {
   name: "gateway Worker",
   ours: true,
   missing: async () => undefined,
-  start: async (upstreamOrigin) => startGateway(await realDirectory("edge-"), upstreamOrigin),
+  async start(upstreamOrigin) {
+    const folder = await realDirectory("edge-");
+    const secret = randomBytes(32);
+    const settings = await gatewaySettings(upstreamOrigin, secret);
+    const keys = await withWorker({ folder, settings, entry: BOOKS_WORKER }, ({ url }) =>
+      writeEdgeBooks(`${url}/__books`, secret, ACCOUNTS),
+    );
+    const worker = await startWorker({ folder, settings });
+    return {
+      origin: worker.url,
+      path: completions,
+      headers: keys.map((key) => ({ authorization: `Bearer ${key}` })),
+      pids: worker.pid === undefined ? [] : [worker.pid],
+      async stop() {
+        await worker.stop();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  },
 };
-
-/** The same without a disk to wait for: what its own work costs. It keeps nothing, so no goal is held against it. */
-export const edgeGatewayInMemory: Target = {
-  name: "the same in memory",
-  ours: false,
-  missing: async () => ((await isFolder(MEMORY)) ? undefined : `${MEMORY} is not here`),
-  start: async (upstreamOrigin) => startGateway(await mkdtemp(join(MEMORY, "bench-edge-")), upstreamOrigin),
-};
-
-const MEMORY = "/dev/shm";
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-}
-
-async function startGateway(folder: string, upstreamOrigin: string): Promise<RunningTarget> {
-  const secret = randomBytes(32);
-  const settings = await gatewaySettings(upstreamOrigin, secret);
-  const keys = await withWorker({ folder, settings, entry: BOOKS_WORKER }, ({ url }) =>
-    writeEdgeBooks(`${url}/__books`, secret, ACCOUNTS),
-  );
-  return {
-    ...(await startStoringWorker({ folder, settings })),
-    headers: keys.map((key) => ({ authorization: `Bearer ${key}` })),
-  };
-}
-
-/** A Worker with objects, and its folder gone with it. */
-export async function startStoringWorker(
-  options: Parameters<typeof startWorker>[0],
-): Promise<Omit<RunningTarget, "headers">> {
-  const worker = await startWorker(options);
-  return {
-    origin: worker.url,
-    path: completions,
-    pids: worker.pid === undefined ? [] : [worker.pid],
-    async stop() {
-      await worker.stop();
-      await rm(options.folder, { recursive: true, force: true });
-    },
-  };
-}
 
 export const BOOKS_WORKER = new URL("books-worker.ts", import.meta.url);
 
-/** For as long as `use` takes. What its objects wrote stays in the folder. */
+/** Runs a Worker while `use` runs. Its objects' files stay in the folder. */
 export async function withWorker<T>(
   options: Parameters<typeof startWorker>[0],
   use: (worker: RunningWorker) => Promise<T>,

@@ -1,16 +1,16 @@
-/** What Portkey starts instead of a server: its app is kept. */
+/** The app that Portkey gives to this module in place of a server. */
 type App = (request: Request, env: unknown, event: unknown) => Promise<Response>;
 
 const { promise, resolve } = Promise.withResolvers<App>();
 
 export const served: Promise<App> = promise;
 
-/** In place of `@hono/node-server`. */
+/** Stands in for `@hono/node-server`. */
 export function serve({ fetch }: { fetch: App }): void {
   resolve(fetch);
 }
 
-/** In place of `@hono/node-ws`: web sockets are not compared. */
+/** Stands in for `@hono/node-ws`, because web sockets are not compared. */
 export function createNodeWebSocket() {
   return {
     injectWebSocket: () => undefined,

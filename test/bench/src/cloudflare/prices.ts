@@ -17,10 +17,10 @@ export type Unit = keyof typeof usdPerMillion;
 /** How much of each unit something uses. */
 export type Usage = Readonly<Record<Unit, number>>;
 
-/** What an object is billed for while it is at work, whatever it uses of it. */
+/** An active object is billed for this memory, whatever it uses. */
 export const objectGb = 0.128;
 
-/** What a million requests cost that each use this much. */
+/** The price of a million requests with this use each. */
 export function usdOfMillion(perRequest: Usage): number {
   const units = Object.keys(usdPerMillion) as Unit[];
   return units.reduce((usd, unit) => usd + perRequest[unit] * usdPerMillion[unit], 0);
