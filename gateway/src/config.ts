@@ -15,9 +15,9 @@ export type GatewayConfig = {
   /** How long the gateway goes on reading an answer for its usage after the client has disconnected. */
   drainMs: number;
   /** Memory for the bodies of all requests whose answers have not begun. */
-  heldBodyBytes: number;
+  bodyMemoryBytes: number;
   /** Memory for answers that have arrived from the provider and are not sent yet. */
-  heldAnswerBytes: number;
+  answerMemoryBytes: number;
   /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
   chains: readonly KnownChain[];
   /** The contract on the primary chain that settles uses. */

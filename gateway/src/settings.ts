@@ -8,7 +8,7 @@ import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
 import { followedChains } from "./followed-chains.ts";
-import { largestShare } from "./limits/held-bodies.ts";
+import { largestShare } from "./load/body-memory.ts";
 import { address, anchor, chainIdList, httpUrl, json, usd, whole } from "./setting-fields.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
@@ -245,7 +245,7 @@ function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ..
 
 /** A body above one sender's share of the memory would be refused with "retry later" forever. */
 function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, host: HostLimits): void {
-  const most = Math.min(largestShare(host.heldBodyBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
+  const most = Math.min(largestShare(host.bodyMemoryBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
   if (tooLarge.length > 0) refuse(tooLarge.map(([name]) => `${name}: must be at most ${most} on this host`));
 }
@@ -281,7 +281,7 @@ export function secretOf({ GATEWAY_SECRET }: Pick<GatewaySettings, "GATEWAY_SECR
 }
 
 /** The limits of a host. */
-type HostLimits = Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & {
+type HostLimits = Pick<GatewayConfig, "bodyMemoryBytes" | "answerMemoryBytes"> & {
   /** The longest time that the host can read on after a client has gone. */
   mostDrainMs: number;
   /** The largest body that the host reads; absent if it can read any. */
@@ -303,8 +303,8 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       ...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? chains.map(({ chainId }) => chainId))]),
     ],
     drainMs: settings.DRAIN_MS,
-    heldBodyBytes: host.heldBodyBytes,
-    heldAnswerBytes: host.heldAnswerBytes,
+    bodyMemoryBytes: host.bodyMemoryBytes,
+    answerMemoryBytes: host.answerMemoryBytes,
     upstream: {
       baseUrl: settings.UPSTREAM_BASE_URL,
       apiKey: settings.UPSTREAM_API_KEY,

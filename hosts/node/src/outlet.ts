@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { OpenOutlet } from "@inference/gateway/inference/stream/outlet";
+import type { OpenOutlet } from "@inference/gateway/http/outlet";
 import { makeQueue } from "@inference/protocol/queue";
 
 /**

@@ -47,7 +47,8 @@ for (const [name, body] of Object.entries(bodies)) {
   const calls = called.reduce((sum, { count }) => sum + count, 0);
   console.log(`${name}: ${files.size} files, ${called.length} functions, ${calls} calls`);
   if (process.argv.includes("--list")) {
-    for (const { file, functionName, count } of called) console.log(`  ${file} ${functionName || "(closure)"} ${count}`);
+    for (const { file, functionName, count } of called)
+      console.log(`  ${file} ${functionName || "(closure)"} ${count}`);
   }
 }
 await stack.stop();
