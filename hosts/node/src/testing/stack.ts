@@ -4,12 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeApp } from "@inference/gateway/app";
-import {
-  defaultDrainMs,
-  defaultRequestLimits,
-  type OperatorConfig,
-  type RequestLimits,
-} from "@inference/gateway/config";
+import { defaultRequestLimits, type OperatorConfig, type RequestLimits } from "@inference/gateway/config";
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
@@ -68,7 +63,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   let aheadMs = 0;
   const {
     ceilingNanoUsd = 1_000_000_000_000,
-    drainMs = defaultDrainMs,
+    drainMs = 25_000,
     now = () => Date.now() + aheadMs,
     hurry = 1,
     subKeys = false,
