@@ -69,17 +69,17 @@ const mayDepend: Record<string, readonly string[]> = {
 /** Inside the gateway, imports point one way: each folder may import those after it. */
 const gatewayOrder = [
   "routes",
-  "http",
   "docs",
   "jobs",
-  "operator",
   "inference",
+  "http",
+  "operator",
   "agents",
   "upstream",
   "auth",
   "catalogue",
   "pricing",
-  "limits",
+  "load",
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

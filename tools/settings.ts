@@ -20,7 +20,7 @@ export function configurationPage(page = readFileSync(file, "utf8")): string {
 }
 
 function shown(value: unknown): string {
-  if (value === undefined) return "none";
+  if (value === undefined || value === null) return "none";
   return `\`${typeof value === "object" ? JSON.stringify(value) : String(value)}\``;
 }
 

@@ -1,7 +1,10 @@
 import type { PostingTerms } from "@inference/ledger/commands";
+import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import type { Settlement } from "@inference/protocol/use-leaf";
-import type { CatalogueShape } from "./catalogue/catalogue.ts";
+import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
+import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
+import { recordOrigin } from "./upstream/record-url.ts";
 
 /** The configuration, fixed when the gateway starts. Hosts read it from their environment, see `settings.ts`. */
 export type GatewayConfig = {
@@ -15,9 +18,9 @@ export type GatewayConfig = {
   /** How long the gateway goes on reading an answer for its usage after the client has disconnected. */
   drainMs: number;
   /** Memory for the bodies of all requests whose answers have not begun. */
-  heldBodyBytes: number;
+  bodyMemoryBytes: number;
   /** Memory for answers that have arrived from the provider and are not sent yet. */
-  heldAnswerBytes: number;
+  answerMemoryBytes: number;
   /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
   chains: readonly KnownChain[];
   /** The contract on the primary chain that settles uses. */
@@ -28,88 +31,6 @@ export type GatewayConfig = {
   ceilingInPieces: boolean;
   /** When an account's statement is due. */
   posting: PostingTerms;
-};
-
-/** Limits of one request. */
-export type RequestLimits = {
-  /** A larger body is parsed only after its credential was looked up in its partition. */
-  unprovenBodyBytes: number;
-  chatBodyBytes: number;
-  otherBodyBytes: number;
-  /** For the whole body, however slowly it arrives. */
-  bodyReadMs: number;
-  /** From admission to the start of a stream, or to the end of a whole answer (of a large one, until it is sent). */
-  answerMs: number;
-  /** The largest whole answer. It is not held in memory. 2,048 embeddings of 3,072 numbers are 140 MB. */
-  answerBytes: number;
-  /** Between two bytes of a streamed answer. */
-  streamIdleMs: number;
-  /**
-   * How long a client may read less than `limits.slowestReaderBytesPerS` before it is disconnected. Metering goes on.
-   */
-  stalledReaderMs: number;
-};
-
-export const defaultRequestLimits: RequestLimits = {
-  unprovenBodyBytes: 4 * 1024,
-  chatBodyBytes: 8 * 1024 * 1024,
-  otherBodyBytes: 1024 * 1024,
-  bodyReadMs: 15_000,
-  answerMs: 10 * 60_000,
-  answerBytes: 1024 * 1024 * 1024,
-  streamIdleMs: 120_000,
-  stalledReaderMs: 30_000,
-};
-
-/** Possible on every host: a Worker is ended 30 s after its client has disconnected. */
-export const defaultDrainMs = 25_000;
-
-/** What the operator decides for all clients. */
-export type OperatorConfig = {
-  /** The bearer token for /metrics; null: nobody may read it. */
-  metricsToken: string | null;
-  /** The header in which a reverse proxy sends the client's address; null: there is no proxy. */
-  addressHeader: string | null;
-  /** Maximum requests a minute of an account or identity, and of a client's address; null: no limit. */
-  accountRequestsPerMinute: number | null;
-  addressRequestsPerMinute: number | null;
-  /** Consecutive failures, one per account, that open a model's circuit, and for how long; null: it never opens. */
-  breaker: { failures: number; openMs: number } | null;
-  /** Maximum concurrent requests per model at the provider, and maximum queued ones; Infinity: no limit. */
-  queue: { atOnce: number; waiting: number; waitMs: number };
-  /** Maximum failed requests of a key at the provider, and for how long each counts; null: no limit. */
-  failures: { most: number; windowMs: number } | null;
-  /** How long receipts are kept. Their totals are kept forever. */
-  receiptMs: number;
-};
-
-export type UpstreamConfig = {
-  /** Up to and including the version: `https://provider.example/api/v1`. */
-  baseUrl: string;
-  apiKey: string;
-  catalogueShape: CatalogueShape | "auto";
-  /** The text of a price file that replaces the provider's catalogue. */
-  pricesFile: string | null;
-  aliases: Readonly<Record<string, string>>;
-  /** Fields that are merged into every chat body, to switch off what the provider would add by itself. */
-  chatExtras: Readonly<Record<string, unknown>>;
-  /** The field that carries a chat request's output limit. */
-  chatOutputField: "max_tokens" | "max_completion_tokens";
-  /** The output limit of a request to /responses that has none, at most the model's. */
-  defaultOutputTokens: number;
-  /** A header by which the provider marks an image it blocked and does not bill; null if it has none. */
-  blockedHeader: string | null;
-  /**
-   * Where the provider reports the usage of a request; null if it does not. `{id}` is the answer's id, `{since}` a time
-   * before the request. It has its own key, because such records are often for administrators only.
-   */
-  recordUrl: string | null;
-  recordKey: string;
-  /**
-   * A key at the provider that can manage keys. With it, each identity gets its own key, made under the master key.
-   * Null: all requests use the master key.
-   */
-  adminKey: string | null;
 };
 
 /** Limits that are no settings: they depend on each other, or on what the API promises. */
@@ -184,3 +105,239 @@ export const limits = {
   /** How long one sweep may start new holds. The next sweep takes the rest. */
   sweepMs: 4 * 60_000,
 } as const;
+
+const MIB = 1024 * 1024;
+/** For the body and the queue. The ledger refuses a request that is a minute old; chain and ledger need the rest. */
+export const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
+
+export const requestSettings = {
+  unprovenBodyBytes: setting(
+    "UNPROVEN_BODY_BYTES",
+    whole(64 * 1024)
+      .default(4 * 1024)
+      .describe("Largest body that is parsed before its credential is looked up."),
+  ),
+  chatBodyBytes: setting(
+    "CHAT_BODY_BYTES",
+    whole(64 * MIB, 1_024)
+      .default(8 * MIB)
+      .describe("Largest body of a chat request."),
+  ),
+  otherBodyBytes: setting(
+    "OTHER_BODY_BYTES",
+    whole(64 * MIB, 1_024)
+      .default(MIB)
+      .describe("Largest body of any other paid request."),
+  ),
+  bodyReadMs: setting(
+    "BODY_READ_MS",
+    whole(ADMITTED_WITHIN_MS - 1, 100)
+      .default(15_000)
+      .describe("Maximum time for a request body to arrive."),
+  ),
+  answerMs: setting(
+    "ANSWER_MS",
+    whole(limits.requestMs, 1_000)
+      .default(10 * 60_000)
+      .describe(
+        "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first MiB).",
+      ),
+  ),
+  streamIdleMs: setting(
+    "STREAM_IDLE_MS",
+    whole(limits.requestMs, 1_000)
+      .default(120_000)
+      .describe("Maximum time without a byte from the provider during a stream. Checked every 5 s."),
+  ),
+  // The stall may begin at the end of the request, and the hold lapses a minute later.
+  stalledReaderMs: setting(
+    "STALLED_READER_MS",
+    whole(30_000, 100)
+      .default(30_000)
+      .describe(
+        "How long a client may read less than 8 KiB/s of an answer that waits for it before it counts as gone.",
+      ),
+  ),
+};
+/** Limits of one request. */
+export type RequestLimits = ValuesOf<typeof requestSettings> & {
+  /** The largest whole answer. It is not held in memory. 2,048 embeddings of 3,072 numbers are 140 MB. */
+  answerBytes: number;
+};
+
+export const defaultRequestLimits: RequestLimits = {
+  ...valuesOf(requestSettings, z.object(shapeOf(requestSettings)).parse({})),
+  answerBytes: 1024 * MIB,
+};
+
+/** A model's circuit at the provider. */
+export const breakerSettings = {
+  failures: setting(
+    "UPSTREAM_BREAKER_FAILURES",
+    whole(1e6)
+      .default(10)
+      .describe("Consecutive failures, one per account, that open a model's circuit breaker. 0 disables it."),
+  ),
+  openMs: setting(
+    "UPSTREAM_BREAKER_MS",
+    whole(3_600_000)
+      .default(5_000)
+      .describe("How long the circuit stays open before one request tries the model again."),
+  ),
+};
+/** The queue of a model. */
+export const queueSettings = {
+  atOnce: setting(
+    "UPSTREAM_MODEL_REQUESTS",
+    whole(1e6)
+      .default(512)
+      .transform((most) => (most === 0 ? Number.POSITIVE_INFINITY : most))
+      .describe("Maximum concurrent requests per model at the provider. Accounts take turns. 0 disables the limit."),
+  ),
+  waiting: setting(
+    "UPSTREAM_MODEL_WAITING",
+    whole(1e6)
+      .default(1_024)
+      .describe("Maximum queued requests per model. Beyond it, the newest request of the longest queue is refused."),
+  ),
+  waitMs: setting(
+    "UPSTREAM_MODEL_WAIT_MS",
+    whole(ADMITTED_WITHIN_MS, 1).default(20_000).describe("Maximum time of a request in the queue."),
+  ),
+};
+/** The failures of a key at the provider. */
+export const failureSettings = {
+  most: setting(
+    "UPSTREAM_FAILURES",
+    whole(1e6)
+      .default(18)
+      .describe("Maximum failed requests per key at the provider, below its own limit. 0 disables the limit."),
+  ),
+  windowMs: setting(
+    "UPSTREAM_FAILURES_MS",
+    whole(3_600_000, 1).default(30_000).describe("How long a failed request counts for UPSTREAM_FAILURES."),
+  ),
+};
+export const operatorSettings = {
+  metricsToken: setting(
+    "METRICS_TOKEN",
+    z
+      .string()
+      .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")
+      .nullable()
+      .default(null)
+      .describe("Bearer token for /metrics. Without it, /metrics does not exist."),
+  ),
+  addressHeader: setting(
+    "CLIENT_ADDRESS_HEADER",
+    z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header")
+      .nullable()
+      .default(null)
+      .describe("Header whose last entry is the client's address, as your reverse proxy sets it."),
+  ),
+  accountRequestsPerMinute: setting(
+    "ACCOUNT_REQUESTS_PER_MINUTE",
+    whole(1e9)
+      .default(30_000)
+      .transform((most) => (most === 0 ? null : most))
+      .describe("Maximum requests per minute of one account or identity. 0 disables the limit."),
+  ),
+  addressRequestsPerMinute: setting(
+    "ADDRESS_REQUESTS_PER_MINUTE",
+    whole(1e9)
+      .default(60_000)
+      .transform((most) => (most === 0 ? null : most))
+      .describe("Maximum requests per minute from one client address. 0 disables the limit."),
+  ),
+};
+/** What the operator decides for all clients. Null: no limit. */
+export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
+  breaker: ValuesOf<typeof breakerSettings> | null;
+  queue: ValuesOf<typeof queueSettings>;
+  failures: ValuesOf<typeof failureSettings> | null;
+  /** How long receipts are kept. Their totals are kept forever. */
+  receiptMs: number;
+};
+
+export const upstreamSettings = {
+  baseUrl: setting(
+    "UPSTREAM_BASE_URL",
+    httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
+  ),
+  apiKey: setting("UPSTREAM_API_KEY", z.string().min(1, "must not be empty").describe("Master key at the provider.")),
+  adminKey: setting(
+    "UPSTREAM_ADMIN_KEY",
+    z
+      .string()
+      .nullable()
+      .default(null)
+      .describe("Provider key that can manage keys. With it, each identity gets its own key at the provider."),
+  ),
+  catalogueShape: setting(
+    "UPSTREAM_CATALOGUE",
+    z
+      .enum(["auto", "model-spec", "per-token"])
+      .default("auto")
+      .describe(
+        "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
+      ),
+  ),
+  aliases: setting(
+    "MODEL_ALIASES",
+    json('{"our-name":"model-id"}')
+      .pipe(z.record(z.string(), z.string()))
+      .default({})
+      .describe("Additional names for models."),
+  ),
+  chatExtras: setting(
+    "UPSTREAM_CHAT_EXTRAS",
+    json('{"field":value}')
+      .default({})
+      .describe(
+        "Fields that are added to every chat request, for example to switch off the provider's hidden prompts.",
+      ),
+  ),
+  chatOutputField: setting(
+    "UPSTREAM_OUTPUT_FIELD",
+    z
+      .enum(["max_completion_tokens", "max_tokens"])
+      .default("max_completion_tokens")
+      .describe("The provider's name for the output limit of a chat request."),
+  ),
+  defaultOutputTokens: setting(
+    "RESPONSES_OUTPUT_TOKENS",
+    whole(1e6, 1)
+      .default(32_768)
+      .describe(
+        "Output limit of a request to /responses that sets none. The model's maximum and the balance limit it too.",
+      ),
+  ),
+  recordUrl: setting(
+    "UPSTREAM_RECORD_URL",
+    z
+      .string()
+      .regex(/\{(id|since)\}/, "must contain {id} or {since}")
+      .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL with {id} and {since} after the host")
+      .nullable()
+      .default(null)
+      .describe(
+        "URL where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
+      ),
+  ),
+  blockedHeader: setting(
+    "UPSTREAM_BLOCKED_HEADER",
+    z
+      .string()
+      .nullable()
+      .default(null)
+      .describe("Response header (value `true`) that marks an image that the provider blocked and does not bill."),
+  ),
+};
+export type UpstreamConfig = ValuesOf<typeof upstreamSettings> & {
+  /** The key for `recordUrl`, because such records are often for administrators only. */
+  recordKey: string;
+  /** The text of a price file that replaces the provider's catalogue. */
+  pricesFile: string | null;
+};

@@ -3,7 +3,7 @@ import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Timers } from "@inference/protocol/timers";
-import type { ReadBody, SentBodyJob } from "./inference/body-job.ts";
+import type { ReadBody, SentBodyJob } from "./inference/requests/body-job.ts";
 
 /**
  * The interfaces that the host provides. The gateway uses clock, environment, randomness and network only through

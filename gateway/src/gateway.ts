@@ -6,17 +6,17 @@ import { makeSeenCredentials, type SeenCredentials } from "./auth/seen-credentia
 import { makePriceList, type PriceList } from "./catalogue/price-list.ts";
 import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
-import { makeReasoningSeal, type ReasoningSeal } from "./inference/reasoning-seal.ts";
-import { type Breaker, makeBreaker } from "./limits/breaker.ts";
-import { makeFailureBudget } from "./limits/failure-budget.ts";
-import { type FairQueue, makeFairQueue } from "./limits/fair-queue.ts";
-import { type HeldAnswers, makeHeldAnswers } from "./limits/held-answers.ts";
-import { type HeldBodies, makeHeldBodies } from "./limits/held-bodies.ts";
-import { type KeptBytes, makeKeptBytes } from "./limits/kept-bytes.ts";
-import { type Limiter, makeLimiter } from "./limits/limiter.ts";
-import { makePace } from "./limits/pace.ts";
-import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
-import { makeTurns, type Turns } from "./limits/turns.ts";
+import { makeReasoningSeal, type ReasoningSeal } from "./inference/answer/reasoning-seal.ts";
+import { type AnswerMemory, makeAnswerMemory } from "./load/answer-memory.ts";
+import { type BodyMemory, makeBodyMemory } from "./load/body-memory.ts";
+import { type Breaker, makeBreaker } from "./load/breaker.ts";
+import { makeFailureBudget } from "./load/failure-budget.ts";
+import { type FairQueue, makeFairQueue } from "./load/fair-queue.ts";
+import { type KeptBytes, makeKeptBytes } from "./load/kept-bytes.ts";
+import { type Limiter, makeLimiter } from "./load/limiter.ts";
+import { makePace } from "./load/pace.ts";
+import { makeSemaphore, type Semaphore } from "./load/semaphore.ts";
+import { makeTurns, type Turns } from "./load/turns.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
@@ -58,12 +58,12 @@ export type Gateway = {
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
-  heldBodies: HeldBodies;
+  bodyMemory: BodyMemory;
   /** Spreads work of milliseconds over turns of the event loop. */
   turns: Turns;
   /** Turns for free work: reads and sign-ins. Free work waits for free work, and paid requests never wait for it. */
   freeWork: Turns;
-  heldAnswers: HeldAnswers;
+  answerMemory: AnswerMemory;
   /** Limits the answers that are kept for requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
   /** The ids of the requests in progress in this process. The sweeper skips their holds. */
@@ -107,10 +107,10 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     books: makeRecentBooks(environment),
     receiptKey: makeReceiptKey(config.secret),
     seen: makeSeenCredentials(),
-    heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
+    bodyMemory: makeBodyMemory({ all: config.bodyMemoryBytes, small: limits.smallBodyBytes }),
     turns: makeTurns(timers),
     freeWork: makeTurns(timers, { everyMs: limits.freeWorkEveryMs }),
-    heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
+    answerMemory: makeAnswerMemory(config.answerMemoryBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     breaker: makeBreaker(operator.breaker),
     queue: makeFairQueue({ ...operator.queue, waitingEach: limits.queueWaitingEach }, timers, {

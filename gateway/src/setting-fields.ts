@@ -41,3 +41,26 @@ export const anchor = z
     const [block = "", hash = ""] = text.split(":");
     return { block: Number(block), hash };
   });
+
+/** The declaration of a setting: its name, and a schema with its default and its sentence for the docs. */
+export const setting = <const Name extends string, Schema extends z.ZodType>(name: Name, schema: Schema) => ({
+  name,
+  schema,
+});
+type Group = Readonly<Record<string, { name: string; schema: z.ZodType }>>;
+
+/** The values of a group of settings, by the fields of the configuration. */
+export type ValuesOf<G extends Group> = { -readonly [Field in keyof G]: z.infer<G[Field]["schema"]> };
+
+type ShapeOf<G extends Group> = { [Field in keyof G as G[Field]["name"]]: G[Field]["schema"] };
+
+/** The schemas of a group, by the names of its settings. */
+export function shapeOf<G extends Group>(group: G): ShapeOf<G> {
+  return Object.fromEntries(Object.values(group).map(({ name, schema }) => [name, schema])) as ShapeOf<G>;
+}
+
+/** Takes a group's values from parsed settings. */
+export function valuesOf<G extends Group>(group: G, settings: z.infer<z.ZodObject<ShapeOf<G>>>): ValuesOf<G> {
+  const named: Readonly<Record<string, unknown>> = settings;
+  return Object.fromEntries(Object.entries(group).map(([field, { name }]) => [field, named[name]])) as ValuesOf<G>;
+}

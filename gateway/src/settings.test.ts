@@ -15,7 +15,12 @@ const right = {
   SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
 };
 
-const host = { mostDrainMs: limits.requestMs, heldBodyBytes: 256 * 1024 * 1024, heldAnswerBytes: 1, pricesFile: null };
+const host = {
+  mostDrainMs: limits.requestMs,
+  bodyMemoryBytes: 256 * 1024 * 1024,
+  answerMemoryBytes: 1,
+  pricesFile: null,
+};
 
 function start(settings: Record<string, string>): { url: string | null; key: string } {
   const parsed = parseSettings(gatewaySettings, { ...right, ...settings });

@@ -1,4 +1,4 @@
-import { MAX_CLOCK_SKEW_MS, MAX_TRANSACTIONS } from "@inference/ledger/limits";
+import { MAX_TRANSACTIONS } from "@inference/ledger/limits";
 import type { Address } from "@inference/protocol/credential";
 import type { FollowedChains } from "@inference/protocol/dollars";
 import { parseUsd } from "@inference/protocol/money";
@@ -6,15 +6,22 @@ import { ownValue } from "@inference/protocol/own-value";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
-import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
+import {
+  ADMITTED_WITHIN_MS,
+  breakerSettings,
+  defaultRequestLimits,
+  failureSettings,
+  type GatewayConfig,
+  limits,
+  operatorSettings,
+  queueSettings,
+  requestSettings,
+  upstreamSettings,
+} from "./config.ts";
 import { followedChains } from "./followed-chains.ts";
-import { largestShare } from "./limits/held-bodies.ts";
-import { address, anchor, chainIdList, httpUrl, json, usd, whole } from "./setting-fields.ts";
+import { largestShare } from "./load/body-memory.ts";
+import { address, anchor, chainIdList, httpUrl, json, shapeOf, usd, valuesOf, whole } from "./setting-fields.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
-
-const MIB = 1024 * 1024;
-/** For the body and the queue. The ledger refuses a request that is a minute old; chain and ledger need the rest. */
-const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
 
 /**
  * The settings that every host reads from its environment. One schema gives the validation, the message that lists
@@ -32,51 +39,12 @@ export const gatewaySettings = z.object({
       "Secret that API keys, sessions and signed receipts depend on. If it changes, all keys and sessions become invalid, " +
         "and the settlement contract needs the new receipt key.",
     ),
-  UPSTREAM_BASE_URL: httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
-  UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("Master key at the provider."),
-  UPSTREAM_ADMIN_KEY: z
-    .string()
-    .optional()
-    .describe("Provider key that can manage keys. With it, each identity gets its own key at the provider."),
-  UPSTREAM_CATALOGUE: z
-    .enum(["auto", "model-spec", "per-token"])
-    .default("auto")
-    .describe(
-      "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
-    ),
+  ...shapeOf(upstreamSettings),
   PRICES_FILE: z.string().optional().describe("File with models and prices that replaces the provider's catalogue."),
-  MODEL_ALIASES: json('{"our-name":"model-id"}')
-    .pipe(z.record(z.string(), z.string()))
-    .default({})
-    .describe("Additional names for models."),
-  UPSTREAM_CHAT_EXTRAS: json('{"field":value}')
-    .default({})
-    .describe("Fields that are added to every chat request, for example to switch off the provider's hidden prompts."),
-  UPSTREAM_OUTPUT_FIELD: z
-    .enum(["max_completion_tokens", "max_tokens"])
-    .default("max_completion_tokens")
-    .describe("The provider's name for the output limit of a chat request."),
-  RESPONSES_OUTPUT_TOKENS: whole(1e6, 1)
-    .default(32_768)
-    .describe(
-      "Output limit of a request to /responses that sets none. The model's maximum and the balance limit it too.",
-    ),
-  UPSTREAM_RECORD_URL: z
-    .string()
-    .regex(/\{(id|since)\}/, "must contain {id} or {since}")
-    .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL with {id} and {since} after the host")
-    .optional()
-    .describe(
-      "URL where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
-    ),
   UPSTREAM_RECORD_KEY: z
     .string()
     .optional()
     .describe("Key for UPSTREAM_RECORD_URL. Without it, UPSTREAM_API_KEY is used."),
-  UPSTREAM_BLOCKED_HEADER: z
-    .string()
-    .optional()
-    .describe("Response header (value `true`) that marks an image that the provider blocked and does not bill."),
   PRIMARY_RPC_URL: httpUrl.describe("RPC URL of the primary chain."),
   PRIMARY_CHAIN_ID: whole(2 ** 48).describe("Chain id of the primary chain. It is compared with the node's chain id."),
   PRIMARY_ANCHOR: anchor
@@ -140,69 +108,13 @@ export const gatewaySettings = z.object({
   SETTLER_WINDOW: whole(MAX_TRANSACTIONS, 1)
     .default(16)
     .describe("Maximum transactions of the settler that are not final."),
-  METRICS_TOKEN: z
-    .string()
-    .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")
-    .optional()
-    .describe("Bearer token for /metrics. Without it, /metrics does not exist."),
-  CLIENT_ADDRESS_HEADER: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header")
-    .optional()
-    .describe("Header whose last entry is the client's address, as your reverse proxy sets it."),
-  ACCOUNT_REQUESTS_PER_MINUTE: whole(1e9)
-    .default(30_000)
-    .describe("Maximum requests per minute of one account or identity. 0 disables the limit."),
-  ADDRESS_REQUESTS_PER_MINUTE: whole(1e9)
-    .default(60_000)
-    .describe("Maximum requests per minute from one client address. 0 disables the limit."),
-  UPSTREAM_BREAKER_FAILURES: whole(1e6)
-    .default(10)
-    .describe("Consecutive failures, one per account, that open a model's circuit breaker. 0 disables it."),
-  UPSTREAM_BREAKER_MS: whole(3_600_000)
-    .default(5_000)
-    .describe("How long the circuit stays open before one request tries the model again."),
-  UPSTREAM_MODEL_REQUESTS: whole(1e6)
-    .default(512)
-    .describe("Maximum concurrent requests per model at the provider. Accounts take turns. 0 disables the limit."),
-  UPSTREAM_MODEL_WAITING: whole(1e6)
-    .default(1_024)
-    .describe("Maximum queued requests per model. Beyond it, the newest request of the longest queue is refused."),
-  UPSTREAM_MODEL_WAIT_MS: whole(ADMITTED_WITHIN_MS, 1)
-    .default(20_000)
-    .describe("Maximum time of a request in the queue."),
-  UPSTREAM_FAILURES: whole(1e6)
-    .default(18)
-    .describe("Maximum failed requests per key at the provider, below its own limit. 0 disables the limit."),
-  UPSTREAM_FAILURES_MS: whole(3_600_000, 1)
-    .default(30_000)
-    .describe("How long a failed request counts for UPSTREAM_FAILURES."),
-  UNPROVEN_BODY_BYTES: whole(64 * 1024)
-    .default(defaultRequestLimits.unprovenBodyBytes)
-    .describe("Largest body that is parsed before its credential is looked up."),
-  CHAT_BODY_BYTES: whole(64 * MIB, 1_024)
-    .default(defaultRequestLimits.chatBodyBytes)
-    .describe("Largest body of a chat request."),
-  OTHER_BODY_BYTES: whole(64 * MIB, 1_024)
-    .default(defaultRequestLimits.otherBodyBytes)
-    .describe("Largest body of any other paid request."),
-  BODY_READ_MS: whole(ADMITTED_WITHIN_MS - 1, 100)
-    .default(defaultRequestLimits.bodyReadMs)
-    .describe("Maximum time for a request body to arrive."),
-  ANSWER_MS: whole(limits.requestMs, 1_000)
-    .default(defaultRequestLimits.answerMs)
-    .describe(
-      "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first MiB).",
-    ),
-  STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
-    .default(defaultRequestLimits.streamIdleMs)
-    .describe("Maximum time without a byte from the provider during a stream. Checked every 5 s."),
-  // It may begin at the end of the request's time, and the hold lapses a minute later.
-  STALLED_READER_MS: whole(30_000, 100)
-    .default(defaultRequestLimits.stalledReaderMs)
-    .describe("How long a client may read less than 8 KiB/s of an answer that waits for it before it counts as gone."),
+  ...shapeOf(operatorSettings),
+  ...shapeOf(breakerSettings),
+  ...shapeOf(queueSettings),
+  ...shapeOf(failureSettings),
+  ...shapeOf(requestSettings),
   DRAIN_MS: whole(limits.requestMs)
-    .default(defaultDrainMs)
+    .default(25_000)
     .describe(
       "How long the gateway reads an answer on for its usage after the client has gone. At most 25000 in a Worker.",
     ),
@@ -237,7 +149,7 @@ function refuse(problems: readonly string[]): never {
 
 /** The master key is sent to the provider only. Records on another host need their own key. */
 function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
-  if (url === undefined || key !== undefined) return;
+  if (url === null || key !== undefined) return;
   if (recordOrigin(url) === new URL(settings.UPSTREAM_BASE_URL).origin) return;
   refuse([
     "UPSTREAM_RECORD_KEY: is missing. UPSTREAM_RECORD_URL is on another host than UPSTREAM_BASE_URL, and " +
@@ -247,7 +159,7 @@ function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ..
 
 /** A body above one sender's share of the memory would be refused with "retry later" forever. */
 function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, host: HostLimits): void {
-  const most = Math.min(largestShare(host.heldBodyBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
+  const most = Math.min(largestShare(host.bodyMemoryBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
   if (tooLarge.length > 0) refuse(tooLarge.map(([name]) => `${name}: must be at most ${most} on this host`));
 }
@@ -283,7 +195,7 @@ export function secretOf({ GATEWAY_SECRET }: Pick<GatewaySettings, "GATEWAY_SECR
 }
 
 /** The limits of a host. */
-type HostLimits = Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & {
+type HostLimits = Pick<GatewayConfig, "bodyMemoryBytes" | "answerMemoryBytes"> & {
   /** The longest time that the host can read on after a client has gone. */
   mostDrainMs: number;
   /** The largest body that the host reads; absent if it can read any. */
@@ -305,54 +217,23 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       ...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? chains.map(({ chainId }) => chainId))]),
     ],
     drainMs: settings.DRAIN_MS,
-    heldBodyBytes: host.heldBodyBytes,
-    heldAnswerBytes: host.heldAnswerBytes,
+    bodyMemoryBytes: host.bodyMemoryBytes,
+    answerMemoryBytes: host.answerMemoryBytes,
     upstream: {
-      baseUrl: settings.UPSTREAM_BASE_URL,
-      apiKey: settings.UPSTREAM_API_KEY,
-      catalogueShape: settings.UPSTREAM_CATALOGUE,
+      ...valuesOf(upstreamSettings, settings),
       pricesFile: host.pricesFile,
-      aliases: settings.MODEL_ALIASES,
-      chatExtras: settings.UPSTREAM_CHAT_EXTRAS,
-      chatOutputField: settings.UPSTREAM_OUTPUT_FIELD,
-      defaultOutputTokens: settings.RESPONSES_OUTPUT_TOKENS,
-      recordUrl: settings.UPSTREAM_RECORD_URL ?? null,
       recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_API_KEY,
-      blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,
-      adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
     chains,
     settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },
     operator: {
-      metricsToken: settings.METRICS_TOKEN ?? null,
-      addressHeader: settings.CLIENT_ADDRESS_HEADER ?? null,
-      accountRequestsPerMinute: settings.ACCOUNT_REQUESTS_PER_MINUTE || null,
-      addressRequestsPerMinute: settings.ADDRESS_REQUESTS_PER_MINUTE || null,
-      breaker:
-        settings.UPSTREAM_BREAKER_FAILURES === 0
-          ? null
-          : { failures: settings.UPSTREAM_BREAKER_FAILURES, openMs: settings.UPSTREAM_BREAKER_MS },
-      queue: {
-        atOnce: settings.UPSTREAM_MODEL_REQUESTS || Number.POSITIVE_INFINITY,
-        waiting: settings.UPSTREAM_MODEL_WAITING,
-        waitMs: settings.UPSTREAM_MODEL_WAIT_MS,
-      },
-      failures:
-        settings.UPSTREAM_FAILURES === 0
-          ? null
-          : { most: settings.UPSTREAM_FAILURES, windowMs: settings.UPSTREAM_FAILURES_MS },
+      ...valuesOf(operatorSettings, settings),
+      breaker: settings.UPSTREAM_BREAKER_FAILURES === 0 ? null : valuesOf(breakerSettings, settings),
+      queue: valuesOf(queueSettings, settings),
+      failures: settings.UPSTREAM_FAILURES === 0 ? null : valuesOf(failureSettings, settings),
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
     },
-    request: {
-      unprovenBodyBytes: settings.UNPROVEN_BODY_BYTES,
-      chatBodyBytes: settings.CHAT_BODY_BYTES,
-      otherBodyBytes: settings.OTHER_BODY_BYTES,
-      bodyReadMs: settings.BODY_READ_MS,
-      answerMs: settings.ANSWER_MS,
-      answerBytes: defaultRequestLimits.answerBytes,
-      streamIdleMs: settings.STREAM_IDLE_MS,
-      stalledReaderMs: settings.STALLED_READER_MS,
-    },
+    request: { ...valuesOf(requestSettings, settings), answerBytes: defaultRequestLimits.answerBytes },
     ceilingInPieces: false,
     posting: {
       postNanoUsd: parseUsd(settings.POST_USD) ?? 0,

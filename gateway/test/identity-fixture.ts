@@ -66,8 +66,8 @@ const config: GatewayConfig = {
     adminKey: null,
   },
   drainMs: 0,
-  heldBodyBytes: 64 * 1024 * 1024,
-  heldAnswerBytes: 64 * 1024 * 1024,
+  bodyMemoryBytes: 64 * 1024 * 1024,
+  answerMemoryBytes: 64 * 1024 * 1024,
   ceilingInPieces: false,
   posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
   chains: [

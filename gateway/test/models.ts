@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
-import { makeReasoningSeal } from "../src/inference/reasoning-seal.ts";
+import { makeReasoningSeal } from "../src/inference/answer/reasoning-seal.ts";
 import { makeOrder } from "../src/inference/requests/make-order.ts";
 import type { ParsedOrder, WrittenOrder } from "../src/inference/requests/order.ts";
 import type { OrderContext } from "../src/inference/requests/order-context.ts";

@@ -5,7 +5,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
-import { makeSemaphore } from "../limits/semaphore.ts";
+import { makeSemaphore } from "../load/semaphore.ts";
 import { makeOpenOffers } from "./open-offers.ts";
 
 const MINUTE = 60_000;

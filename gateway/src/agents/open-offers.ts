@@ -7,12 +7,13 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { STANDING_DAY } from "@inference/protocol/offer";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
+import type { Spender } from "../auth/spender.ts";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "../limits/bounded-map.ts";
-import type { Semaphore } from "../limits/semaphore.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
-import type { KeyRecords, Spender } from "../upstream/key-records.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
+import type { Semaphore } from "../load/semaphore.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
+import type { KeyRecords } from "../upstream/key-records.ts";
 
 /**
  * The offers that are open now, as this process knows them. It is a small list in memory, so that a request waits

@@ -2,9 +2,9 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "../limits/bounded-map.ts";
-import type { Semaphore } from "../limits/semaphore.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
+import type { Semaphore } from "../load/semaphore.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
 
 /**
  * Checks who owns agent tokens. Both methods throw 403 `not_agent_owner`, `ChainUnavailable` if the chain does not

@@ -12,7 +12,7 @@ import {
   SECRET_BYTES,
 } from "@inference/protocol/credential";
 import type { Random } from "../environment.ts";
-import { makeBoundedMap } from "../limits/bounded-map.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /** A credential with a valid checksum: this gateway issued it. It may be revoked or expired. */
 export type VerifiedCredential = {

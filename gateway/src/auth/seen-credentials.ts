@@ -1,4 +1,4 @@
-import { makeBoundedMap } from "../limits/bounded-map.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /**
  * What the partitions last told this process about credentials, by digest. Requests with a refused credential do not

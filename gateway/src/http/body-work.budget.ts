@@ -39,7 +39,7 @@ before(async () => {
   fixture = openFixture();
   fixture = openFixture({
     upstream: { ...fixture.gateway.config.upstream, pricesFile },
-    heldBodyBytes: 256 * 1024 * 1024,
+    bodyMemoryBytes: 256 * 1024 * 1024,
   });
   await fixture.gateway.prices.refresh();
   const wallet = makeWallet();

@@ -1,11 +1,21 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import { joinBytes } from "../join-bytes.ts";
-import type { Sender } from "../limits/held-bodies.ts";
+import type { Sender } from "../load/body-memory.ts";
 import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
 import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
-import type { SenderProof } from "./sender-proof.ts";
+
+/** Proves that a body's sender is known and, while memory is scarce, can pay. */
+export type SenderProof = {
+  /** Throws 401 or 403 unless the credential is valid now. */
+  prove(): Promise<void>;
+  /**
+   * Proves what is needed to read and parse so many bytes; undefined if nothing is left to prove. Throws as `prove`,
+   * and 503 `overloaded` for a sender without funds while memory is scarce.
+   */
+  require(bytes: number): Promise<void> | undefined;
+};
 
 /**
  * Reads a request's body in blocks, within a size and a time. Errors: 415 for another media type than JSON or an

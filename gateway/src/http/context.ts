@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
-import type { OpenOutlet } from "../inference/stream/outlet.ts";
-import type { HeldBody } from "../limits/held-bodies.ts";
+import type { BodyShare } from "../load/body-memory.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
+import type { OpenOutlet } from "./outlet.ts";
 
 /** The variables of every handler. Hot code reads them with `get`, because `var` creates an object each time. */
 export type GatewayEnv = {
@@ -19,7 +19,7 @@ export type GatewayEnv = {
     /** When the request arrived. All its parts use this time. */
     at: number;
     /** The request's part of the memory for bodies. */
-    held: HeldBody;
+    held: BodyShare;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
     /** Where the request is counted. */

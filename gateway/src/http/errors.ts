@@ -1,9 +1,9 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
-import { anthropicError } from "../inference/anthropic-error.ts";
-import { responsesStatus } from "../inference/responses-status.ts";
+import { anthropicError } from "./anthropic-error.ts";
 import type { GatewayContext } from "./context.ts";
+import { responsesStatus } from "./responses-status.ts";
 
 /** Turns any error into a response. */
 export function errorResponse(context: GatewayContext, error: unknown): Response {

@@ -27,7 +27,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       if (context.req.method === "OPTIONS") {
         response = preflight(context.req.header("access-control-request-headers"));
       } else {
-        const held = gateway.heldBodies.open();
+        const held = gateway.bodyMemory.open();
         context.set("held", held);
         try {
           admitAddress(context);

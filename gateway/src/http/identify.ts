@@ -3,8 +3,7 @@ import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../auth/credentials.ts";
-import { type KnownCredential, readCredential } from "../inference/funding.ts";
-import { credentialError } from "../inference/refusal.ts";
+import { credentialError, type KnownCredential, readCredential } from "../auth/known-credential.ts";
 import type { GatewayContext } from "./context.ts";
 import { presentedCredential, presentedToken, requireCredential, type Wanted } from "./credential.ts";
 
@@ -110,7 +109,7 @@ export async function lookUpCredential(
   const { agentOwners, seen } = gateway;
   const { digest } = credential.payer;
   try {
-    const found = await readCredential(gateway, credential, at);
+    const found = await readCredential(gateway.environment.ledger, credential, at);
     const { address, agentToken } = found.session ?? {};
     if (address !== undefined && agentToken) {
       await agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address), client);

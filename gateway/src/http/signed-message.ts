@@ -2,10 +2,10 @@ import { signature } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { SignedMessage } from "../auth/siwe.ts";
 import { limits } from "../config.ts";
-import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
-import { validate } from "../inference/requests/validate.ts";
 import { readSmallBody } from "./body.ts";
 import type { GatewayContext } from "./context.ts";
+import { parseJsonBody } from "./json/parse-json-body.ts";
+import { validate } from "./json/validate.ts";
 
 /** The two fields of a body that carries a signed message. */
 export const signedMessage = {

@@ -11,9 +11,9 @@ import type { OperatorConfig } from "../config.ts";
 import { UpstreamFailure } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { nothingReported } from "../pricing/usage.ts";
+import { failureEnding } from "./answer/failure.ts";
 import { Call } from "./call.ts";
-import { conclude, type Ending } from "./conclusion.ts";
-import { failureEnding } from "./failure.ts";
+import { conclude, type Ending } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 

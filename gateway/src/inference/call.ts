@@ -7,21 +7,21 @@ import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { OpenOffer } from "../agents/open-offers.ts";
+import type { Spender } from "../auth/spender.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Turn } from "../limits/fair-queue.ts";
+import type { Turn } from "../load/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
-import type { Spender } from "../upstream/key-records.ts";
-import { type Conclusion, conclude, type Ending, withoutCharge } from "./conclusion.ts";
+import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
+import { takeHold } from "./admission/take-hold.ts";
+import { type Conclusion, conclude, type Ending, withoutCharge } from "./charge/conclusion.ts";
+import { receiptDetail, tallyOf } from "./charge/receipt-detail.ts";
+import { signReceipt } from "./charge/signed-receipt.ts";
 import { startDeadline } from "./deadline.ts";
-import { type Funding, fundingOf, requireFunds } from "./funding.ts";
 import type { InferenceRoute } from "./inference-route.ts";
-import { receiptDetail, tallyOf } from "./receipt-detail.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
-import { signReceipt } from "./signed-receipt.ts";
-import { takeHold } from "./take-hold.ts";
 
 /**
  * One admitted request. It owns all that the request takes, and gives it back:
@@ -98,10 +98,10 @@ export class Call {
     order: WrittenOrder,
     claim: Claim | null,
   ): Promise<Call | { claimed: Claimed }> {
-    const { breaker, environment, heldAnswers, live, queue } = gateway;
+    const { breaker, environment, answerMemory, live, queue } = gateway;
     const { partition } = request.credential;
     const model = order.model.id;
-    heldAnswers.admit(partition);
+    answerMemory.admit(partition);
     breaker.check(model, partition, environment.clock.now());
     const funding = await fundingOf(gateway, request);
     const asker = { model, account: partition, key: funding.upstreamKey };

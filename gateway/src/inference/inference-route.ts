@@ -1,4 +1,4 @@
-import type { BodyParser } from "./body-job.ts";
+import type { BodyParser } from "./requests/body-job.ts";
 import type { ParsedOrder } from "./requests/order.ts";
 import type { ElementKind } from "./stream/json-elements.ts";
 

@@ -1,8 +1,8 @@
 import type { VerifiedCredential } from "../auth/credentials.ts";
-import type { WhenSent } from "../limits/held-answers.ts";
-import type { HeldBody } from "../limits/held-bodies.ts";
+import type { OpenOutlet } from "../http/outlet.ts";
+import type { WhenSent } from "../load/answer-memory.ts";
+import type { BodyShare } from "../load/body-memory.ts";
 import type { InferenceRoute } from "./inference-route.ts";
-import type { OpenOutlet } from "./stream/outlet.ts";
 
 /** An authenticated request. */
 export type InferenceRequest = {
@@ -15,7 +15,7 @@ export type InferenceRequest = {
   /** Reads the body. Call it once: the request does not keep a body, which may be large. */
   readBody(): Promise<readonly Uint8Array[]>;
   /** The request's part of the memory for bodies. */
-  held: HeldBody;
+  held: BodyShare;
   /** The `Idempotency-Key`; null if there is none. */
   idempotencyKey: string | null;
   /** Aborted when the client leaves. */

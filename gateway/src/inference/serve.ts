@@ -7,18 +7,18 @@ import type { Gateway } from "../gateway.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
 import { readRetryAfter } from "../upstream/retry-after.ts";
-import { answerStream } from "./answer-stream.ts";
-import { answerWhole } from "./answer-whole.ts";
+import { answerClaimed, claimOf, earlierAnswer } from "./admission/idempotency.ts";
+import { nextTry } from "./admission/next-try.ts";
+import { answerStream } from "./answer/answer-stream.ts";
+import { answerWhole } from "./answer/answer-whole.ts";
+import { failureEnding, failureError, UnusableAnswer } from "./answer/failure.ts";
+import { reportAnswer } from "./answer/report-answer.ts";
 import { Call } from "./call.ts";
-import { answerKind } from "./conclusion.ts";
-import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
-import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
-import { nextTry } from "./next-try.ts";
-import { readBodyOf, requireParsed } from "./read-body.ts";
-import { reportAnswer } from "./report-answer.ts";
+import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { makeOrder } from "./requests/make-order.ts";
 import type { WrittenOrder } from "./requests/order.ts";
+import { readBodyOf, requireParsed } from "./requests/read-body.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {

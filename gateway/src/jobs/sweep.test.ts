@@ -9,7 +9,7 @@ import type { Model } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture, PRIMARY } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
-import type { AnswerDetail } from "../inference/receipt-detail.ts";
+import type { AnswerDetail } from "../inference/charge/receipt-detail.ts";
 import { sweep } from "./sweep.ts";
 
 const USD = 1_000_000_000;

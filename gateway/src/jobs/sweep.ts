@@ -8,12 +8,12 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, type ReceiptDetail, tallyOf } from "../inference/receipt-detail.ts";
-import { openRecords, type Records } from "../inference/records.ts";
+import { type AnswerDetail, type ReceiptDetail, tallyOf } from "../inference/charge/receipt-detail.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
 import type { TokenUsage } from "../pricing/quote.ts";
 import { parseUsage } from "../pricing/usage.ts";
+import { openRecords, type Records } from "./provider-records.ts";
 
 /**
  * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the

@@ -2,7 +2,7 @@ import type { Books } from "@inference/protocol/books";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
 
 /** The contracts' books, at most a few seconds old: the chain is read once for all requests. */
 export type RecentBooks = {

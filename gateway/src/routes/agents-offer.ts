@@ -9,9 +9,9 @@ import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSmallBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
+import { parseJsonBody } from "../http/json/parse-json-body.ts";
+import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
-import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
-import { validate } from "../inference/requests/validate.ts";
 import { endpoint } from "./endpoint.ts";
 import { bodyErrors, ledgerErrors } from "./endpoint-errors.ts";
 

@@ -4,7 +4,7 @@ import { pricingOf } from "../catalogue/pricing-object.ts";
 import type { DocumentedGateway } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import type { ConstantText } from "../http/constant-text.ts";
-import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
+import { type BoundedMap, makeBoundedMap } from "../load/bounded-map.ts";
 import { pricesInForce } from "./prices-in-force.ts";
 
 /** The documents change with the gateway's version and its models. Clients may cache them for five minutes. */

@@ -1,7 +1,7 @@
 import type { Operation } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
-import type { BodyParser } from "../inference/body-job.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
+import type { BodyParser } from "../inference/requests/body-job.ts";
 
 /** One method of one path: its documentation, its schemas and its handler. */
 export type Endpoint = Operation & {

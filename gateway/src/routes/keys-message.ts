@@ -9,8 +9,8 @@ import * as z from "zod";
 import { parseKeyTerms } from "../auth/key-terms.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
+import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
-import { validate } from "../inference/requests/validate.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 

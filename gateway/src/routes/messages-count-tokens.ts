@@ -2,9 +2,9 @@ import { countTokensAnswer, countTokensRequest } from "@inference/protocol/wire/
 import { json, ok } from "../docs/operation.ts";
 import { readBody } from "../http/body.ts";
 import { requireCredential } from "../http/credential.ts";
-import { makeSenderProof } from "../http/sender-proof.ts";
-import { readBodyOf, requireParsed } from "../inference/read-body.ts";
+import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import { parseCountTokens } from "../inference/requests/count-tokens.ts";
+import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
 import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 

@@ -7,11 +7,11 @@ import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
 import { refusesCredential } from "../http/identify.ts";
-import { makeSenderProof } from "../http/sender-proof.ts";
+import { openWebOutlet } from "../http/outlet.ts";
+import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
-import { openWebOutlet } from "../inference/stream/outlet.ts";
 import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 

@@ -2,8 +2,8 @@ import { catalogueQuery } from "@inference/protocol/wire/catalogue";
 import * as z from "zod";
 import type { GatewayContext } from "../http/context.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
+import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
-import { validate } from "../inference/requests/validate.ts";
 import { readProviderList } from "./provider-list.ts";
 
 const namesShape = z.object({ data: z.record(z.string(), z.string()) });

@@ -4,9 +4,9 @@ import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
+import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
-import { validate } from "../inference/requests/validate.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 

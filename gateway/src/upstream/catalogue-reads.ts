@@ -2,7 +2,7 @@ import { GatewayError } from "@inference/protocol/errors";
 import { within } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**

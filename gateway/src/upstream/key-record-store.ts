@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "../limits/bounded-map.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /** A key at the provider, made for one identity under the master key. Its secret is sealed. */
 const subKeySchema = z.object({

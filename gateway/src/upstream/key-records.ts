@@ -1,26 +1,19 @@
-import { agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import { identityPartition } from "@inference/ledger/partition";
 import { type Saga, send } from "@inference/ledger/saga";
-import type { SessionRow } from "@inference/ledger/tables";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import { type Address, lowerAddress } from "@inference/protocol/credential";
+import type { Address } from "@inference/protocol/credential";
 import { fail, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import type { Credentials } from "../auth/credentials.ts";
+import { type Spender, spenderPartition } from "../auth/spender.ts";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import type { Semaphore } from "../limits/semaphore.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
+import type { Semaphore } from "../load/semaphore.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
 import { type KeyRecord, makeKeyRecordStore } from "./key-record-store.ts";
 import type { Sealer } from "./sealer.ts";
 import { makeSubKeys } from "./sub-keys.ts";
-
-/** Who spends a capacity: a wallet, or an agent whose token the wallet owns. */
-export type Spender = { address: Address; agentToken: Address | null };
-
-export function spenderOf({ address, agentToken }: SessionRow): Spender {
-  return { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
-}
 
 /** The upstream key records, and through them the capacity of identities. */
 export type KeyRecords = {
@@ -205,11 +198,6 @@ function* setCapacity(
 
 function addressOf({ address, agentToken }: Spender): Address {
   return agentToken ?? address;
-}
-
-/** The partition with the spender's budget and sessions. */
-export function spenderPartition({ address, agentToken }: Spender): Partition {
-  return agentToken === null ? identityPartition(address) : agentPartition(agentToken);
 }
 
 function recordName({ address, agentToken }: Spender): string {

@@ -1,6 +1,6 @@
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
-import type { RateLimit } from "../limits/pace.ts";
+import type { RateLimit } from "../load/pace.ts";
 import { readRetryAfter } from "./retry-after.ts";
 
 /**

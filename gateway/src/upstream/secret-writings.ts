@@ -1,4 +1,4 @@
-import { makeBoundedMap } from "../limits/bounded-map.ts";
+import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /**
  * Finds keys of ours in what the provider writes, in any of these writings, in upper or lower case:

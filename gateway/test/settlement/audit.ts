@@ -5,7 +5,7 @@ import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { windowStart } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
-import type { ReceiptDetail } from "../../src/inference/receipt-detail.ts";
+import type { ReceiptDetail } from "../../src/inference/charge/receipt-detail.ts";
 import type { HostUnderTest } from "../host.ts";
 
 /** What the books say of requests that are over, held against one another. */

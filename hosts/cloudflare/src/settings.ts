@@ -10,8 +10,8 @@ import * as z from "zod";
 const WORKER_LIMITS = {
   mostDrainMs: 25_000,
   mostBodyBytes: limits.wholeBodyBytes,
-  heldBodyBytes: 16 * 1024 * 1024,
-  heldAnswerBytes: 16 * 1024 * 1024,
+  bodyMemoryBytes: 16 * 1024 * 1024,
+  answerMemoryBytes: 16 * 1024 * 1024,
 };
 
 /** The Worker's bindings, with variables and secrets. */

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Environment } from "@inference/gateway/environment";
-import type { ReadBody, SentBodyJob } from "@inference/gateway/inference/body-job";
-import { makeOwnerQueue } from "@inference/gateway/limits/owner-queue";
+import type { ReadBody, SentBodyJob } from "@inference/gateway/inference/requests/body-job";
+import { makeOwnerQueue } from "@inference/gateway/load/owner-queue";
 import type { BodyMessage, BodyThreadData } from "./body-worker.ts";
 
 /** Reads large bodies in a worker thread, one at a time. Accounts take turns. The thread starts with the first body. */

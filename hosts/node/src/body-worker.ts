@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { pricesUnknown } from "@inference/gateway/catalogue/price-list";
-import { type ReadBody, readBody, type SentBodyJob } from "@inference/gateway/inference/body-job";
-import { makeReasoningSeal } from "@inference/gateway/inference/reasoning-seal";
+import { makeReasoningSeal } from "@inference/gateway/inference/answer/reasoning-seal";
+import { type ReadBody, readBody, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
 import { asObject } from "@inference/gateway/json-object";
 import { endpoints } from "@inference/gateway/routes/all";
 import { randomBytes } from "./random.ts";

@@ -35,7 +35,7 @@ export async function checkPrices(settings: NodeSettings, files: Files): Promise
   });
 }
 
-const memory = { heldBodyBytes: Number.MAX_SAFE_INTEGER, heldAnswerBytes: Number.MAX_SAFE_INTEGER };
+const memory = { bodyMemoryBytes: Number.MAX_SAFE_INTEGER, answerMemoryBytes: Number.MAX_SAFE_INTEGER };
 
 const configWithout = (settings: NodeSettings, { pricesFile }: Files) =>
   configOf(settings, { mostDrainMs: Number.MAX_SAFE_INTEGER, ...memory, pricesFile });

@@ -53,10 +53,10 @@ test("of large unread answers little is held, and they end when their readers st
     ),
   );
   assert.ok(responses.every(({ statusCode }) => statusCode === 200));
-  await eventually(() => stack.gateway.heldAnswers.bytes() > 0);
-  const held = stack.gateway.heldAnswers.bytes();
+  await eventually(() => stack.gateway.answerMemory.bytes() > 0);
+  const held = stack.gateway.answerMemory.bytes();
   assert.ok(held < MOST_BYTES, `${held} bytes`);
-  await eventually(() => stack.gateway.heldAnswers.bytes() === 0);
+  await eventually(() => stack.gateway.answerMemory.bytes() === 0);
   for (const { address } of accounts) {
     const settled = await settledOf(stack, address);
     assert.equal(settled.length, EACH);
@@ -69,7 +69,7 @@ test("an account whose unread answers take its share is told so, and others are 
   const [hostile, other] = [await stack.account(USD), await stack.account(USD)];
   const body = { model: "sim-small", max_tokens: 2, messages: [{ role: "user", content: "x" }] };
   provider.say({ body: JSON.stringify({ choices: [{ message: { content: "hi" } }] }) });
-  const held = stack.gateway.heldAnswers.open(`account:${hostile.address}`);
+  const held = stack.gateway.answerMemory.open(`account:${hostile.address}`);
   held.set(1024 * 1024 * 1024);
   const refused = await stack.call("/v1/chat/completions", { key: hostile.key, body });
   assert.equal(refused.status, 429);
@@ -81,8 +81,8 @@ test("an account whose unread answers take its share is told so, and others are 
 
 test("an account with small answers is served while the unread answers of others take all memory", async () => {
   const others = Array.from({ length: 16 }, (_, n) => {
-    const held = stack.gateway.heldAnswers.open(`account:0x${n.toString(16).repeat(40)}`);
-    held.set(stack.gateway.config.heldAnswerBytes / 16);
+    const held = stack.gateway.answerMemory.open(`account:0x${n.toString(16).repeat(40)}`);
+    held.set(stack.gateway.config.answerMemoryBytes / 16);
     return held;
   });
   const { key } = await stack.account(USD);
@@ -100,11 +100,11 @@ test("an account with small answers is served while the unread answers of others
       yield 'i"}}]}';
     },
   });
-  const before = stack.gateway.heldAnswers.bytes();
+  const before = stack.gateway.answerMemory.bytes();
   const answers = [];
   for (let n = 1; n <= 8; n++) {
     answers.push(stack.call("/v1/chat/completions", { key, body }));
-    await eventually(() => asked === n && stack.gateway.heldAnswers.bytes() > before + 30 * n);
+    await eventually(() => asked === n && stack.gateway.answerMemory.bytes() > before + 30 * n);
   }
   goOn();
   assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([200]));
@@ -113,7 +113,7 @@ test("an account with small answers is served while the unread answers of others
 
 test("a small answer is read whole before it is sent also where others have taken all memory", async () => {
   const account = await stack.account(USD);
-  const held = stack.gateway.heldAnswers.open(`account:0x${"1".repeat(40)}`);
+  const held = stack.gateway.answerMemory.open(`account:0x${"1".repeat(40)}`);
   held.set(1024 * 1024 * 1024);
   const body = { model: "sim-embedding", input: "x" };
   for (const answer of ['{"data":[],"usage":{"prompt_tokens":6}}', '{"data":[']) {
@@ -163,7 +163,7 @@ test("an answer that is kept for its Idempotency-Key is not sent to an account t
   provider.say({ body: '{"data":[{"embedding":[1]}],"usage":{"prompt_tokens":1,"total_tokens":1}}' });
   const ask = () => stack.call("/v1/embeddings", { key: account.key, body, headers });
   assert.equal((await ask()).status, 200);
-  const held = stack.gateway.heldAnswers.open(`account:${account.address}`);
+  const held = stack.gateway.answerMemory.open(`account:${account.address}`);
   held.set(1024 * 1024 * 1024);
   const refused = await ask();
   assert.deepEqual([refused.status, /"code":"(\w+)"/.exec(await refused.text())?.[1]], [429, "rate_limited"]);

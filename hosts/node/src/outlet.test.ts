@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, test } from "node:test";
 import type { HostBindings } from "@inference/gateway/http/context";
-import type { Outlet } from "@inference/gateway/inference/stream/outlet";
+import type { Outlet } from "@inference/gateway/http/outlet";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { listen } from "./listen.ts";
 

@@ -106,7 +106,12 @@ test("a setting that is not given has its default, and a URL loses its last slas
     [HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL],
     ["127.0.0.1", 8787, "FULL", "finalized", "auto", "https://gateway.test"],
   );
-  const host = { mostDrainMs: limits.requestMs, heldBodyBytes: 2 ** 28, heldAnswerBytes: 2 ** 27, pricesFile: null };
+  const host = {
+    mostDrainMs: limits.requestMs,
+    bodyMemoryBytes: 2 ** 28,
+    answerMemoryBytes: 2 ** 27,
+    pricesFile: null,
+  };
   const config = configOf(settings, host);
   assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
   assert.deepEqual(config.chainIds, [31337]);

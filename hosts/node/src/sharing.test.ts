@@ -102,7 +102,7 @@ describe("the memory for bodies", () => {
   });
 
   test("is counted as it is used: a large body is held in bytes, whatever its characters", async () => {
-    const { heldBodies } = stack.gateway;
+    const { bodyMemory } = stack.gateway;
     for (const letter of ["\u00e9", "\u20ac"]) {
       const account = await stack.account(USD);
       const content = `${"x".repeat(100_000)}${letter}[[delay=700]]`;
@@ -111,11 +111,11 @@ describe("the memory for bodies", () => {
       /** Half of all there is, with this body, if it has so many bytes. */
       const has = (least: number): boolean => {
         const fillers = [32 * MIB, 32 * MIB, 32 * MIB, 32 * MIB - least].map((size, index) => {
-          const filler = heldBodies.open();
+          const filler = bodyMemory.open();
           filler.take(size, { name: `filler ${index}`, hasCredential: true });
           return filler;
         });
-        const isScarce = heldBodies.isScarce();
+        const isScarce = bodyMemory.isScarce();
         for (const filler of fillers) filler.release();
         return isScarce;
       };
@@ -125,10 +125,10 @@ describe("the memory for bodies", () => {
   });
 
   test("is kept for who can pay once half of it is taken", async () => {
-    const { heldBodies } = stack.gateway;
+    const { bodyMemory } = stack.gateway;
     const others = Array.from({ length: 4 }, (_, index) => ({ name: `other ${index}`, hasCredential: true }));
     const bodies = others.map((sender) => {
-      const body = heldBodies.open();
+      const body = bodyMemory.open();
       body.take(32 * MIB, sender);
       return body;
     });
@@ -149,7 +149,7 @@ describe("the memory for bodies", () => {
 
   test("holds of a request what is sent on, not what its client padded it with", async () => {
     const account = await stack.account(100 * USD);
-    const { heldBodies } = stack.gateway;
+    const { bodyMemory } = stack.gateway;
     const padded = JSON.stringify(bodyOf("[[delay=6000]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
     const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
     // Five at once would be more than an eighth.
@@ -158,7 +158,7 @@ describe("the memory for bodies", () => {
       answers.push(sendHttp(stack.url, { path: CHAT, body: padded, headers }));
       await eventually(() => stack.gateway.live.size === count);
     }
-    assert.equal(heldBodies.isScarce(), false);
+    assert.equal(bodyMemory.isScarce(), false);
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
   });
 
@@ -182,7 +182,7 @@ describe("the memory for bodies", () => {
     await eventually(() => stack.gateway.live.size === 0);
     // All that large bodies may have, to the byte.
     for (let sender = 1; sender <= 7; sender++) {
-      stack.gateway.heldBodies.open().take(32 * MIB, { name: `sender ${sender}`, hasCredential: true });
+      stack.gateway.bodyMemory.open().take(32 * MIB, { name: `sender ${sender}`, hasCredential: true });
     }
   });
 });

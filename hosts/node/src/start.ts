@@ -48,8 +48,8 @@ const HELD_ANSWER_BYTES = 128 * 1024 * 1024;
 export async function startNodeGateway(settings: NodeSettings, options: NodeGatewayOptions): Promise<NodeGateway> {
   const config = configOf(settings, {
     mostDrainMs: limits.requestMs,
-    heldBodyBytes: HELD_BODY_BYTES,
-    heldAnswerBytes: HELD_ANSWER_BYTES,
+    bodyMemoryBytes: HELD_BODY_BYTES,
+    answerMemoryBytes: HELD_ANSWER_BYTES,
     pricesFile: options.pricesFile,
   });
   const clock = { now: Date.now };

@@ -1,6 +1,6 @@
+import type { FieldRefusal } from "../../http/json/validate.ts";
 import { asObject, isJsonObject } from "../../json-object.ts";
 import { dropped, type FieldRule, oneOf, unpriced, unsupported } from "./sort-fields.ts";
-import type { FieldRefusal } from "./validate.ts";
 
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;

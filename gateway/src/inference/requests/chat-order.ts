@@ -1,10 +1,10 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
+import { COLON } from "../../http/json/json-scan.ts";
 import { joinBytes } from "../../join-bytes.ts";
 import type { JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
 import type { QuoteTerms } from "../../pricing/make-quote.ts";
-import { COLON } from "../json-scan.ts";
 import { readMessages } from "./chat-messages.ts";
 import type { ModelOf } from "./find-model.ts";
 import type { OutputLimit } from "./max-tokens.ts";

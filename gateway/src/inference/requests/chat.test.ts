@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, orderWith, refused } from "../../../test/models.ts";
+import { parseJsonBody } from "../../http/json/parse-json-body.ts";
 import * as route from "./chat.ts";
-import { parseJsonBody } from "./parse-json-body.ts";
 
 const parseChatOrder = orderWith(route.parseChatOrder);
 

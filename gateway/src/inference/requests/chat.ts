@@ -1,4 +1,5 @@
 import { chatRequest } from "@inference/protocol/wire/chat";
+import { fieldValidator } from "../../http/json/validate.ts";
 import { chatRefusals, chatRules } from "./chat-fields.ts";
 import { unknownMembers } from "./chat-messages.ts";
 import { type ChatOrder, writeChatOrder } from "./chat-order.ts";
@@ -7,7 +8,6 @@ import { readMaxTokens } from "./max-tokens.ts";
 import type { OrderContext } from "./order-context.ts";
 import { isResponsesBody, parseResponsesAsChat } from "./responses.ts";
 import { sortFields } from "./sort-fields.ts";
-import { fieldValidator } from "./validate.ts";
 
 const validate = fieldValidator(chatRequest, chatRefusals);
 

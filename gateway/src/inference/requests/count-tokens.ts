@@ -1,11 +1,11 @@
 import type { ChatMessage, ChatRequest } from "@inference/protocol/wire/chat";
 import { countTokensRequest } from "@inference/protocol/wire/messages";
+import { fieldValidator } from "../../http/json/validate.ts";
 import { findModel } from "./find-model.ts";
 import { readConversation } from "./messages.ts";
 import { messagesRefusals, messagesRules } from "./messages-fields.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, sortFields } from "./sort-fields.ts";
-import { fieldValidator } from "./validate.ts";
 import { writeBody } from "./write-body.ts";
 
 const validate = fieldValidator(countTokensRequest, messagesRefusals);

@@ -1,5 +1,5 @@
+import type { FieldRefusal } from "../../http/json/validate.ts";
 import { type FieldRule, unpriced } from "./sort-fields.ts";
-import type { FieldRefusal } from "./validate.ts";
 
 /** Fields of the Messages API that have a price. Others that are not used are dropped and named. */
 export const messagesRules: ReadonlyMap<string, FieldRule> = new Map([

@@ -1,6 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type CountTokensRequest, type MessagesRequest, messagesRequest } from "@inference/protocol/wire/messages";
+import { fieldValidator } from "../../http/json/validate.ts";
 import { type ChatOrder, type ChatTerms, limitHeader, writeChatOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
 import { modelMaxTokens } from "./max-tokens.ts";
@@ -8,7 +9,6 @@ import { messagesRefusals, messagesRules } from "./messages-fields.ts";
 import { readMessagesOf, textContent } from "./messages-messages.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, sortFields } from "./sort-fields.ts";
-import { fieldValidator } from "./validate.ts";
 
 const validate = fieldValidator(messagesRequest, messagesRefusals);
 const names = { messages: "messages", maxTokens: "max_tokens" };

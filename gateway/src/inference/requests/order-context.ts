@@ -1,5 +1,5 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
-import type { ReasoningSeal } from "../reasoning-seal.ts";
+import type { ReasoningSeal } from "../answer/reasoning-seal.ts";
 
 /** What an order needs besides the client's body. */
 export type OrderContext = {

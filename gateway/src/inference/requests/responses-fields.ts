@@ -1,5 +1,5 @@
+import type { FieldRefusal } from "../../http/json/validate.ts";
 import { dropped, type FieldRule, oneOf, unpriced, unsupported } from "./sort-fields.ts";
-import type { FieldRefusal } from "./validate.ts";
 
 const wholeHistory = "Nothing is stored here: send the whole conversation in `input`, and `store: false`.";
 

@@ -1,5 +1,6 @@
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type ResponsesItem, type ResponsesRequest, responsesRequest } from "@inference/protocol/wire/responses";
+import { fieldValidator } from "../../http/json/validate.ts";
 import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
 import { type ChatOrder, type ChatTerms, limitHeader, withOutputLimit, writeChatOrder } from "./chat-order.ts";
@@ -10,7 +11,6 @@ import { responsesRefusals, responsesRules, unknownField } from "./responses-fie
 import { readItems } from "./responses-messages.ts";
 import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
 import { sortFields } from "./sort-fields.ts";
-import { fieldValidator } from "./validate.ts";
 
 const validate = fieldValidator(responsesRequest, responsesRefusals);
 

@@ -1,4 +1,4 @@
-import type { HeldAnswer, WhenSent } from "../../limits/held-answers.ts";
+import type { AnswerShare, WhenSent } from "../../load/answer-memory.ts";
 
 /** A client stream's reports about the bytes that wait in it. */
 export type Backlog = {
@@ -9,7 +9,7 @@ export type Backlog = {
 };
 
 /** Counts the bytes that wait for a client in the memory of its answer, until they were sent. */
-export function countBacklog(held: HeldAnswer, whenSent: WhenSent | undefined): Backlog {
+export function countBacklog(held: AnswerShare, whenSent: WhenSent | undefined): Backlog {
   let isSent = false;
   whenSent?.(() => {
     isSent = true;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Environment } from "../../environment.ts";
+import { openWebOutlet } from "../../http/outlet.ts";
 import { nothingDelivered } from "../../pricing/quote.ts";
 import { openClientStream } from "./client-stream.ts";
-import { openWebOutlet } from "./outlet.ts";
 
 const environment = {
   clock: { now: () => 0 },

@@ -1,8 +1,8 @@
 import { limits } from "../../config.ts";
 import type { Environment } from "../../environment.ts";
+import { MAX_BACKLOG_BYTES, type OpenOutlet } from "../../http/outlet.ts";
 import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
 import type { Backlog } from "./backlog.ts";
-import { MAX_BACKLOG_BYTES, type OpenOutlet } from "./outlet.ts";
 
 /**
  * The client's end of a stream. The client never stops the writer: writes to a client that has left are dropped, and a

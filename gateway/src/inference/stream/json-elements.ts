@@ -1,6 +1,6 @@
+import { isSpace } from "../../http/json/json-scan.ts";
 import { asObject, parseJson } from "../../json-object.ts";
 import type { Delivered } from "../../pricing/quote.ts";
-import { isSpace } from "../json-scan.ts";
 import { contentBytes, isFailedChoice, readContent } from "./choice-content.ts";
 import { createHeldValue } from "./held-value.ts";
 

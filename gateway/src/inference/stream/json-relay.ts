@@ -1,7 +1,3 @@
-import { parseJson } from "../../json-object.ts";
-import type { TokenBound } from "../../pricing/bound.ts";
-import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
-import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -11,7 +7,11 @@ import {
   isSpace,
   OPEN_ARRAY,
   OPEN_OBJECT,
-} from "../json-scan.ts";
+} from "../../http/json/json-scan.ts";
+import { parseJson } from "../../json-object.ts";
+import type { TokenBound } from "../../pricing/bound.ts";
+import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createByteOutput } from "./byte-output.ts";
 import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";

@@ -14,7 +14,7 @@ import {
   written,
 } from "../../../test/formats/chat-answers.ts";
 import { context, orderWith } from "../../../test/models.ts";
-import { writeWhole } from "../answer-format.ts";
+import { writeWhole } from "../answer/answer-format.ts";
 import { parseMessagesOrder } from "../requests/messages.ts";
 import { createMessagesWriter } from "./messages-writer.ts";
 import { chargedFor } from "./writing-relay.ts";

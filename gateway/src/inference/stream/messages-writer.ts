@@ -1,6 +1,6 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
+import { anthropicError } from "../../http/anthropic-error.ts";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
-import { anthropicError } from "../anthropic-error.ts";
 import { type AnswerPart, createAnswerParts } from "./answer-parts.ts";
 import type { AnswerWriter, Charged, WriterContext } from "./answer-writer.ts";
 import { withCost } from "./usage-json.ts";

@@ -14,7 +14,7 @@ import {
   written,
 } from "../../../test/formats/chat-answers.ts";
 import { context, orderWith } from "../../../test/models.ts";
-import { writeWhole } from "../answer-format.ts";
+import { writeWhole } from "../answer/answer-format.ts";
 import { parseResponsesOrder } from "../requests/responses.ts";
 import type { LoweredTools } from "../requests/responses-tools.ts";
 import { createResponsesWriter } from "./responses-writer.ts";

@@ -4,12 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeApp } from "@inference/gateway/app";
-import {
-  defaultDrainMs,
-  defaultRequestLimits,
-  type OperatorConfig,
-  type RequestLimits,
-} from "@inference/gateway/config";
+import { defaultRequestLimits, type OperatorConfig, type RequestLimits } from "@inference/gateway/config";
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
@@ -68,7 +63,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   let aheadMs = 0;
   const {
     ceilingNanoUsd = 1_000_000_000_000,
-    drainMs = defaultDrainMs,
+    drainMs = 25_000,
     now = () => Date.now() + aheadMs,
     hurry = 1,
     subKeys = false,
@@ -118,8 +113,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       chainIds: [31337],
       settlement: { chainId: 31337, address: "0x00000000000000000000000000000000000005e7" },
       drainMs,
-      heldBodyBytes: 256 * 1024 * 1024,
-      heldAnswerBytes: 128 * 1024 * 1024,
+      bodyMemoryBytes: 256 * 1024 * 1024,
+      answerMemoryBytes: 128 * 1024 * 1024,
       ceilingInPieces: false,
       posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
       request: { ...defaultRequestLimits, ...options.request },

@@ -1,0 +1,99 @@
+import type { Refusal } from "@inference/ledger/commands";
+import type { BudgetView } from "@inference/ledger/reads";
+import { fail } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { VerifiedCredential } from "../../auth/credentials.ts";
+import { credentialError, readCredential } from "../../auth/known-credential.ts";
+import { type Spender, spenderOf } from "../../auth/spender.ts";
+import type { Gateway } from "../../gateway.ts";
+import type { Quote } from "../../pricing/quote.ts";
+import type { InferenceRequest } from "../request.ts";
+import { refusalError } from "./refusal.ts";
+
+/** Who pays for a request, and the key at the provider that it is sent with. */
+export type Funding = {
+  /** Whose capacity pays; null for an account's balance. */
+  spender: Spender | null;
+  /** The key at the provider that the request is sent with. */
+  upstreamKey: string;
+};
+
+/** When a request arrived, and the network of its client. */
+type Asker = { at: number; client: string | undefined };
+
+/** An API key spends its account's balance, and the chain is not asked. For a session see `readSessionFunding`. */
+export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding | Promise<Funding> {
+  const { credential } = request;
+  if (credential.payer.kind === "session") return readSessionFunding(gateway, credential, request);
+  return { spender: null, upstreamKey: gateway.config.upstream.apiKey };
+}
+
+/** Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing. */
+export async function requireFunds(
+  gateway: Gateway,
+  { credential, at }: InferenceRequest,
+  quote: Quote,
+  spender: Spender | null,
+): Promise<void> {
+  const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: quote.maxNanoUsd });
+  // This cause does not pass within seconds, so the retries need no jitter.
+  if (refusal !== null) throw refusalError(refusal, quote, 0, spender);
+}
+
+/**
+ * The funding of a session. Its capacity is read from the chain, and becomes the limit of its identity's budget. Throws
+ * 401 for a session that is not valid now, and as `KeyRecords.keyFor` if the capacity cannot be known.
+ */
+async function readSessionFunding(
+  gateway: Gateway,
+  credential: VerifiedCredential,
+  { at, client }: Asker,
+): Promise<Funding> {
+  const { session } = await readCredential(gateway.environment.ledger, credential, at);
+  if (session === null) throw credentialError(credential.payer, "unknown");
+  const spender = spenderOf(session);
+  const { address, agentToken } = spender;
+  // Both at once, so that a request waits for the chain for two seconds at most.
+  const [upstreamKey] = await Promise.all([
+    gateway.keyRecords.keyFor(spender, at, client),
+    agentToken === null ? undefined : gateway.agentOwners.requireLately(agentToken, address, client),
+  ]);
+  return { spender, upstreamKey };
+}
+
+/**
+ * The first budget that has too little unsettled for this cost, as a refusal; null if there is none. Requests in flight
+ * do not count, and nothing is held: the reserve decides. Throws 401 for a credential that is not valid now.
+ */
+async function exhausted(
+  gateway: Gateway,
+  credential: VerifiedCredential,
+  { at, neededNanoUsd }: { at: number; neededNanoUsd: NanoUsd },
+): Promise<Refusal | null> {
+  const { ledger } = gateway.environment;
+  const { partition } = credential;
+  const short = (budget: Refusal["budget"], view: BudgetView): Refusal | null => {
+    const { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt } = view;
+    if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd)) return null;
+    return { budget, cause: "settled", neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0, window, resetsAt };
+  };
+  const { keyId } = await readCredential(gateway.environment.ledger, credential, at);
+  if (keyId === null) return short("capacity", await ledger.read(partition, { type: "capacity", at }));
+  const [balance, key] = await Promise.all([
+    ledger.read(partition, { type: "balance", at }),
+    ledger.read(partition, { type: "key", at, keyId }),
+  ]);
+  return short("balance", balance) ?? (key === null ? null : short("key", key.budget));
+}
+
+/** For a time when not all can be served: throws 503 `overloaded` for a payer that has nothing to spend. */
+export async function requirePayer(
+  gateway: Gateway,
+  credential: VerifiedCredential,
+  { at, client }: Asker,
+): Promise<void> {
+  if (credential.payer.kind === "session") await readSessionFunding(gateway, credential, { at, client });
+  if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1 })) === null) return;
+  const message = "The gateway is overloaded. Retry in 5 s.";
+  fail("overloaded", message, { retryAfterS: 5 });
+}

@@ -1,0 +1,135 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import { type Delivered, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
+import type { ReportedUsage } from "../../pricing/usage.ts";
+
+/** How a forwarded request ended, and the usage that the provider reported. */
+export type Ending = ReportedUsage & (NothingCame | AnswerCame);
+
+/** Nothing was delivered: the provider was not reached, refused, failed before any content, or sent no answer. */
+type NothingCame = {
+  kind: "nothing";
+  why: string;
+  /**
+   * What the provider may bill if it reports no usage: `whole` for an answer that we give up. Null: nothing, because it
+   * failed or was not reached.
+   */
+  mayBill: AnswerKind | null;
+};
+
+/** An answer came, whole or in part. */
+type AnswerCame = {
+  kind: "answer";
+  delivered: Delivered;
+  /** All that was read. The provider may bill it, and nobody got the part after the client left. */
+  read?: Delivered;
+  /** Whether the provider's answer came to its end. */
+  complete: boolean;
+  as: AnswerKind;
+  clientGone: boolean;
+  /** Whether we stopped before its end: it took too long, was too large, or could not be read or written. */
+  givenUp: boolean;
+};
+
+/** A stream is sent as it comes, so that what was delivered is known. A whole answer is sent at its end. */
+export type AnswerKind = "stream" | "whole";
+
+/** Which of the two a request's answer is. */
+export function answerKind(route: { passesThrough: boolean }, order: { stream: boolean }): AnswerKind {
+  return order.stream || route.passesThrough ? "stream" : "whole";
+}
+
+/** What to charge, and on what basis. The customer owes at most the hold. What is above it is our loss. */
+export type Conclusion = {
+  outcome: "settle" | "release";
+  chargeNanoUsd: NanoUsd;
+  lossNanoUsd: NanoUsd;
+  basis: "nothing" | "usage" | "flat" | "delivered" | "hold";
+  alert: string | null;
+};
+
+/** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
+export function conclude(quote: Quote, ending: Ending): Conclusion {
+  const conclusion =
+    ending.kind === "nothing" ? concludeNothing(quote, ending) : addLoss(quote, ending, concludeAnswer(quote, ending));
+  // Of a flat price the usage does not matter.
+  const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
+  return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
+}
+
+/** The conclusion of an answer that is not sent, because its charge could not be written. The charge becomes a loss. */
+export function withoutCharge({ chargeNanoUsd, lossNanoUsd }: Conclusion): Conclusion {
+  return release(chargeNanoUsd + lossNanoUsd);
+}
+
+function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Conclusion {
+  const { usage, delivered } = ending;
+  if (delivered.isBlocked === true) return concludeBlocked(quote, ending);
+  const isFlat = quote.flatNanoUsd !== null;
+  if (typeof usage === "object" && !isFlat) return charge(quote, quote.chargeForUsage(usage), "usage");
+  // Nobody waits for the rest, and the provider may bill it.
+  const isAbandoned = !ending.complete && (ending.clientGone || ending.givenUp);
+  const owedNanoUsd = quote.chargeForDelivered(delivered);
+  if (isAbandoned && (ending.as === "whole" || isNothingDelivered(delivered))) {
+    const mayBillNanoUsd = unknownBill(quote, ending.as);
+    return charge(quote, mayBillNanoUsd, isFlat ? "flat" : ending.as === "whole" ? "hold" : "delivered");
+  }
+  if (isFlat) return isAbandoned ? charge(quote, quote.maxNanoUsd, "flat") : deliveredOnly(quote, owedNanoUsd, "flat");
+  return isNothingDelivered(delivered)
+    ? deliveredOnly(quote, 0, "delivered", ending.as)
+    : charge(quote, owedNanoUsd, "delivered");
+}
+
+/** What the provider may bill above the charge is a loss. Of an answer that we give up it may bill all of the hold. */
+function addLoss(quote: Quote, ending: AnswerCame & ReportedUsage, conclusion: Conclusion): Conclusion {
+  const { beyond, complete, delivered, givenUp, read } = ending;
+  if (quote.flatNanoUsd !== null || delivered.isBlocked === true) return conclusion;
+  let mayBillNanoUsd = 0;
+  if (beyond !== undefined) mayBillNanoUsd = quote.chargeForUsage(beyond);
+  else if (givenUp && !complete) mayBillNanoUsd = quote.maxNanoUsd;
+  else if (read !== undefined && conclusion.basis === "delivered") mayBillNanoUsd = quote.chargeForDelivered(read);
+  const lossNanoUsd = Math.max(conclusion.lossNanoUsd, mayBillNanoUsd - conclusion.chargeNanoUsd);
+  return { ...conclusion, lossNanoUsd };
+}
+
+/** Images of which the provider blocked at least one. It may bill all others. */
+function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenUp }: AnswerCame): Conclusion {
+  const mayBillNanoUsd = quote.chargeForDelivered({ ...delivered, events: Number.MAX_SAFE_INTEGER });
+  const isAbandoned = !complete && (clientGone || givenUp);
+  const owedNanoUsd = isAbandoned ? mayBillNanoUsd : quote.chargeForDelivered(delivered);
+  const lossNanoUsd = mayBillNanoUsd - owedNanoUsd;
+  return owedNanoUsd === 0 ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, "flat"), lossNanoUsd };
+}
+
+/** What was delivered is owed. What the provider may bill beyond that is our loss. */
+function deliveredOnly(
+  quote: Quote,
+  owedNanoUsd: NanoUsd,
+  basis: "flat" | "delivered",
+  as: AnswerKind = "whole",
+): Conclusion {
+  const lossNanoUsd = unknownBill(quote, as) - owedNanoUsd;
+  const isFree = owedNanoUsd === 0 && lossNanoUsd > 0;
+  return isFree ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, basis), lossNanoUsd };
+}
+
+/** What the provider may bill for an answer of which nothing is known. A client that leaves it pays as much. */
+export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
+  return as === "whole" ? quote.maxNanoUsd : quote.chargeForPrompt();
+}
+
+function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]): Conclusion {
+  const lossNanoUsd = Math.max(0, amountNanoUsd - quote.maxNanoUsd);
+  const alert = lossNanoUsd > 0 ? "the provider reported more than the request could use" : null;
+  return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
+}
+
+/** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
+function concludeNothing(quote: Quote, { usage, beyond, mayBill }: NothingCame & ReportedUsage): Conclusion {
+  const known = beyond ?? usage;
+  if (typeof known === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(known));
+  return release(mayBill === null ? 0 : unknownBill(quote, mayBill));
+}
+
+function release(lossNanoUsd: NanoUsd): Conclusion {
+  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
+}
