@@ -28,7 +28,6 @@ import { planDeployment } from "./contract-plan.ts";
 import { type ChainDeployment, deploy, verifyDeployment, type WiringError } from "./deploy.ts";
 import type { ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { receiptOf } from "./receipt.ts";
-import { simulate } from "./simulate.ts";
 import { account, deployer, type SharedChains, safeOwner, shareChains } from "./testing/shared-chains.ts";
 import { verifyChain } from "./verify-deployment.ts";
 
@@ -36,30 +35,15 @@ const stranger = account(1);
 let chains: SharedChains;
 let rpcUrls: SharedChains["rpcUrls"];
 let world: LocalWorld;
-let simulated: ChainDeployment[];
 let deployed: ChainDeployment[];
 
 before(async () => {
   chains = await shareChains();
   rpcUrls = chains.rpcUrls;
   world = withConfirmations(chains.world, 3);
-  simulated = await simulate(world.config, { rpcUrls });
+  deployed = await deploy(world.config, { rpcUrls, deployer });
 });
 after(() => chains.revert());
-
-test("a simulation deploys everything on copies and changes nothing on the chains", async () => {
-  for (const plan of planDeployment(world.config)) {
-    const reader = createPublicClient({ transport: http(rpcUrls[plan.name as LocalChainName]) });
-    equal(await reader.getCode({ address: plan.factory }), undefined);
-  }
-  ok(simulated.every(({ gasUsed }) => gasUsed > 5_000_000n));
-});
-
-test("a deployment has the addresses and the gas of its simulation", async () => {
-  deployed = await deploy(world.config, { rpcUrls, deployer });
-  const terms = ({ name, chainId, gasUsed, addresses }: ChainDeployment) => ({ name, chainId, gasUsed, addresses });
-  deepEqual(deployed.map(terms), simulated.map(terms));
-});
 
 test("I11: each contract of ours has the same address on every chain on which it is deployed", async () => {
   const places = new Map<string, Set<string>>();
@@ -218,7 +202,7 @@ test("a node of another chain, a key of another account and a missing dependency
   ok(primary?.agents !== undefined);
   const agents = { ...primary.agents, uniswapFactory: stranger.address };
   const chains = { ...world.config.chains, primary: { ...primary, agents } };
-  const attempt = simulate({ ...world.config, chains }, { rpcUrls });
+  const attempt = deploy({ ...world.config, chains }, { rpcUrls, deployer });
   await rejects(attempt, (error: Error) => {
     match(error.message, /There is no Uniswap factory at/);
     return true;

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,6 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "deploy-"));
 const file = join(folder, "deployment.json");
 let chains: SharedChains;
 let environment: Record<string, string>;
+let simulated: Printed[];
 let json: { chains: Record<string, object> };
 
 before(async () => {
@@ -34,11 +35,12 @@ test("without --send it simulates everything, prints the costs, and sends nothin
   equal(code, 0, stderr);
   match(stderr, /primary \(chain 31337\): \d+ gas, 0\.\d+ at today's price\./);
   match(stderr, /Nothing was sent: --send sends it\./);
-  equal(JSON.parse(stdout).length, 3);
+  simulated = JSON.parse(stdout);
+  ok(simulated.length === 3 && simulated.every(({ gasUsed }) => gasUsed > 5_000_000));
   deepEqual(await sent(), before);
 });
 
-test("--send needs the deployer's key and deploys; a second run prints the same deployment", async () => {
+test("--send needs the deployer's key and deploys as simulated; a second run prints the same deployment", async () => {
   const keyless = await run([file, "--send"]);
   equal(keyless.code, 1);
   match(keyless.stderr, /^Set DEPLOYER_KEY/);
@@ -52,6 +54,8 @@ test("--send needs the deployer's key and deploys; a second run prints the same 
     deployed.map(({ chainId, eid }) => ({ chainId, eid })),
     [31337, 31338, 31339].map((chainId) => ({ chainId, eid: chainId })),
   );
+  const terms = ({ name, gasUsed, addresses }: Printed) => ({ name, gasUsed, addresses });
+  deepEqual(deployed.map(terms), simulated.map(terms));
   match(deployed[0]?.addresses.inferenceSettlement ?? "", /^0x/);
   deepEqual(
     deployed.map(({ stablecoin }) => stablecoin),
@@ -101,6 +105,8 @@ test("all errors of the file are reported together, unknown fields among them", 
 });
 
 type Printed = {
+  name: string;
+  gasUsed: number;
   chainId: number;
   eid: number;
   block: number;
