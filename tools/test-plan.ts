@@ -51,7 +51,6 @@ const FIRST: readonly string[] = [
   "hosts/node/src/settings.test.ts",
   "hosts/node/src/canary.test.ts",
   "hosts/node/src/full-disk.test.ts",
-  "contracts/script/deploy-main.test.ts",
 ];
 
 /** Loading the code takes a second of processor time: so many files of a package at most share a process. */
@@ -66,6 +65,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
 
 /** Modules with a chain or a gateway that the files of a process share. */
 const SHARED: ReadonlyMap<string, string> = new Map([
+  ["contracts", "contracts/script/testing/shared-chains.ts"],
   ["chain", "chain/src/testing/shared-chain.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
   ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],

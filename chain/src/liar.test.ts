@@ -72,7 +72,7 @@ for (const [name, lie] of Object.entries(notBelieved)) {
     const watching = watch(chain, { url: liar.url });
     await activateThree();
     liar.lie = lie;
-    for (let poll = 0; poll < 20; poll += 1) await watching.drain();
+    for (let poll = 0; poll < 8; poll += 1) await watching.drain();
     assert.equal(await watching.balance(alice), 0);
     assert.equal(watching.watcher.status().state, "starting");
     assert.equal(watching.alerts.length, 1);

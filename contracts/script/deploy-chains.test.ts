@@ -1,11 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import {
-  LOCAL_CHAIN_NAMES,
-  type LocalChainName,
-  type LocalWorld,
-  prepareLocalChains,
-} from "@inference/devnet/third-parties/local-chains";
+import { LOCAL_CHAIN_NAMES, type LocalChainName, type LocalWorld } from "@inference/devnet/third-parties/local-chains";
 import {
   type Address,
   concatHex,
@@ -24,60 +19,31 @@ import {
   zeroAddress,
   zeroHash,
 } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { create3Factory } from "../generated/create3-factory.ts";
 import { dollarPool } from "../generated/dollar-pool.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { tokenBridge } from "../generated/token-bridge.ts";
-import { type Anvil, startAnvil } from "./anvil.ts";
 import { planDeployment } from "./contract-plan.ts";
 import { type ChainDeployment, deploy, verifyDeployment, type WiringError } from "./deploy.ts";
 import type { ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { receiptOf } from "./receipt.ts";
-import { simulate } from "./simulate.ts";
+import { account, deployer, type SharedChains, safeOwner, shareChains } from "./testing/shared-chains.ts";
 import { verifyChain } from "./verify-deployment.ts";
 
-const account = (addressIndex: number) =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
-const [deployer, stranger, safeOwner] = [account(9), account(1), account(7)] as const;
-const roles = {
-  deployer,
-  proxyAdmin: account(5).address,
-  safeOwner: safeOwner.address,
-  guardian: account(6).address,
-  settler: account(8).address,
-  verifierKeys: [account(3).address, account(4).address],
-} as const;
-
-let anvils: Record<LocalChainName, Anvil>;
-let rpcUrls: Record<LocalChainName, string>;
+const stranger = account(1);
+let chains: SharedChains;
+let rpcUrls: SharedChains["rpcUrls"];
 let world: LocalWorld;
-let simulated: ChainDeployment[];
 let deployed: ChainDeployment[];
 
 before(async () => {
-  anvils = byName(await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId))));
-  rpcUrls = byName(Object.values(anvils).map(({ rpcUrl }) => rpcUrl));
-  const chains = byName(Object.values(rpcUrls).map((rpcUrl, index) => ({ rpcUrl, chainId: 31337 + index })));
-  world = withConfirmations(await prepareLocalChains({ chains, roles, confirmations: 2 }), 3);
-  simulated = await simulate(world.config, { rpcUrls });
-});
-after(() => Promise.all(Object.values(anvils).map((anvil) => anvil[Symbol.asyncDispose]())));
-
-test("a simulation deploys everything on copies and changes nothing on the chains", async () => {
-  for (const plan of planDeployment(world.config)) {
-    const reader = createPublicClient({ transport: http(rpcUrls[plan.name as LocalChainName]) });
-    equal(await reader.getCode({ address: plan.factory }), undefined);
-  }
-  ok(simulated.every(({ gasUsed }) => gasUsed > 5_000_000n));
-});
-
-test("a deployment has the addresses and the gas of its simulation", async () => {
+  chains = await shareChains();
+  rpcUrls = chains.rpcUrls;
+  world = withConfirmations(chains.world, 3);
   deployed = await deploy(world.config, { rpcUrls, deployer });
-  const terms = ({ name, chainId, gasUsed, addresses }: ChainDeployment) => ({ name, chainId, gasUsed, addresses });
-  deepEqual(deployed.map(terms), simulated.map(terms));
 });
+after(() => chains.revert());
 
 test("I11: each contract of ours has the same address on every chain on which it is deployed", async () => {
   const places = new Map<string, Set<string>>();
@@ -236,7 +202,7 @@ test("a node of another chain, a key of another account and a missing dependency
   ok(primary?.agents !== undefined);
   const agents = { ...primary.agents, uniswapFactory: stranger.address };
   const chains = { ...world.config.chains, primary: { ...primary, agents } };
-  const attempt = simulate({ ...world.config, chains }, { rpcUrls });
+  const attempt = deploy({ ...world.config, chains }, { rpcUrls, deployer });
   await rejects(attempt, (error: Error) => {
     match(error.message, /There is no Uniswap factory at/);
     return true;
@@ -244,9 +210,8 @@ test("a node of another chain, a key of another account and a missing dependency
 });
 
 test("only the protocol's Safe can raise the ceiling, through the timelock and after 48 hours", async () => {
-  const { rpcUrl } = anvils.primary;
   const chain = { ...foundry, id: 31337 };
-  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
+  const options = { chain, mode: "anvil", transport: http(rpcUrls.primary), pollingInterval: 5, cacheTime: 0 } as const;
   const client = createTestClient(options).extend(publicActions).extend(walletActions);
   const { inferenceSettlement: to = "0x", timelockController: timelock = "0x" } = deployed[0]?.addresses ?? {};
   const settlement = { address: to, abi: inferenceSettlement.abi } as const;
@@ -313,10 +278,6 @@ function settlementRoles(reader: PublicClient, address: Address = "0x"): Promise
   const settlement = { address, abi: inferenceSettlement.abi } as const;
   const roles = ["guardian", "settler", "provider", "TIMELOCK"] as const;
   return Promise.all(roles.map((functionName) => reader.readContract({ ...settlement, functionName })));
-}
-
-function byName<T>(values: readonly T[]): Record<LocalChainName, T> {
-  return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, values[index]])) as Record<LocalChainName, T>;
 }
 
 /** Different confirmations for one chain: a pathway that confuses its two directions is then not as the file says. */

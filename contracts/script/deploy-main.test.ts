@@ -1,50 +1,31 @@
-import { deepEqual, equal, match } from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { prepareLocalChains } from "@inference/devnet/third-parties/local-chains";
 import { createPublicClient, createTestClient, http, toHex } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
-import { type Anvil, startAnvil } from "./anvil.ts";
+import { deployMain } from "./deploy-main.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
+import { deployer, type SharedChains, shareChains } from "./testing/shared-chains.ts";
 
-const account = (addressIndex: number) =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
-const deployer = account(9);
 const folder = mkdtempSync(join(tmpdir(), "deploy-"));
 const file = join(folder, "deployment.json");
-let anvils: Anvil[];
+let chains: SharedChains;
 let environment: Record<string, string>;
+let simulated: Printed[];
 let json: { chains: Record<string, object> };
 
 before(async () => {
-  anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
-  const [primary = "", secondary1 = "", secondary2 = ""] = anvils.map(({ rpcUrl }) => rpcUrl);
+  chains = await shareChains();
+  const { primary, secondary1, secondary2 } = chains.rpcUrls;
   environment = { RPC_URL_PRIMARY: primary, RPC_URL_SECONDARY1: secondary1, RPC_URL_SECONDARY2: secondary2 };
-  const { config } = await prepareLocalChains({
-    chains: {
-      primary: { chainId: 31337, rpcUrl: primary },
-      secondary1: { chainId: 31338, rpcUrl: secondary1 },
-      secondary2: { chainId: 31339, rpcUrl: secondary2 },
-    },
-    roles: {
-      deployer,
-      proxyAdmin: account(5).address,
-      safeOwner: account(7).address,
-      guardian: account(6).address,
-      settler: account(8).address,
-      verifierKeys: [account(3).address, account(4).address],
-    },
-    confirmations: 2,
-  });
-  json = toJson(config);
+  json = toJson(chains.world.config);
   writeFileSync(file, JSON.stringify(json));
 });
 after(async () => {
-  await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
+  await chains.revert();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -54,11 +35,12 @@ test("without --send it simulates everything, prints the costs, and sends nothin
   equal(code, 0, stderr);
   match(stderr, /primary \(chain 31337\): \d+ gas, 0\.\d+ at today's price\./);
   match(stderr, /Nothing was sent: --send sends it\./);
-  equal(JSON.parse(stdout).length, 3);
+  simulated = JSON.parse(stdout);
+  ok(simulated.length === 3 && simulated.every(({ gasUsed }) => gasUsed > 5_000_000));
   deepEqual(await sent(), before);
 });
 
-test("--send needs the deployer's key and deploys; a second run prints the same deployment", async () => {
+test("--send needs the deployer's key and deploys as simulated; a second run prints the same deployment", async () => {
   const keyless = await run([file, "--send"]);
   equal(keyless.code, 1);
   match(keyless.stderr, /^Set DEPLOYER_KEY/);
@@ -72,6 +54,8 @@ test("--send needs the deployer's key and deploys; a second run prints the same 
     deployed.map(({ chainId, eid }) => ({ chainId, eid })),
     [31337, 31338, 31339].map((chainId) => ({ chainId, eid: chainId })),
   );
+  const terms = ({ name, gasUsed, addresses }: Printed) => ({ name, gasUsed, addresses });
+  deepEqual(deployed.map(terms), simulated.map(terms));
   match(deployed[0]?.addresses.inferenceSettlement ?? "", /^0x/);
   deepEqual(
     deployed.map(({ stablecoin }) => stablecoin),
@@ -82,8 +66,8 @@ test("--send needs the deployer's key and deploys; a second run prints the same 
     ],
   );
 
-  for (const { rpcUrl } of anvils) {
-    await createTestClient({ mode: "anvil", transport: http(rpcUrl) }).mine({ blocks: 300 });
+  for (const url of Object.values(chains.rpcUrls)) {
+    await createTestClient({ mode: "anvil", transport: http(url) }).mine({ blocks: 300 });
   }
   const again = await send();
   equal(again.code, 0, again.stderr);
@@ -109,8 +93,9 @@ test("all errors of the file are reported together, unknown fields among them", 
     broken,
     JSON.stringify({ ...json, deployer: "me", chains: { primary: { ...primary, gaurdian: "x" }, ...others } }),
   );
-  const { code, stderr } = await run([broken]);
-  equal(code, 1);
+  const main = fileURLToPath(new URL("deploy-main.ts", import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [main, broken], { encoding: "utf8", env: environment });
+  equal(status, 1);
   equal(stderr.trimEnd(), "deployer must be an address. chains.primary.gaurdian is unknown.");
   writeFileSync(broken, JSON.stringify({ ...json, chains: others }));
   match((await run([broken])).stderr, /^Exactly one chain must have a primary/);
@@ -120,6 +105,8 @@ test("all errors of the file are reported together, unknown fields among them", 
 });
 
 type Printed = {
+  name: string;
+  gasUsed: number;
   chainId: number;
   eid: number;
   block: number;
@@ -138,27 +125,20 @@ function toJson(config: DeploymentConfig): { chains: Record<string, object> } {
 
 function sent(): Promise<number[]> {
   return Promise.all(
-    anvils.map(({ rpcUrl }) =>
-      createPublicClient({ transport: http(rpcUrl) }).getTransactionCount({ address: deployer.address }),
+    Object.values(chains.rpcUrls).map((url) =>
+      createPublicClient({ transport: http(url) }).getTransactionCount({ address: deployer.address }),
     ),
   );
 }
 
-async function run(
-  args: readonly string[],
-  settings: Record<string, string> = {},
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const main = fileURLToPath(new URL("deploy-main.ts", import.meta.url));
-  const child = spawn(process.execPath, [main, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment, ...settings },
+async function run(args: readonly string[], settings: Record<string, string> = {}) {
+  const said: string[] = [];
+  const printed: string[] = [];
+  const code = await deployMain({
+    args,
+    variables: { ...environment, ...settings },
+    say: (line) => void said.push(line),
+    print: (text) => void printed.push(text),
   });
-  const output = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      output[name] += text;
-    });
-  }
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, ...output };
+  return { code, stdout: printed.join("\n"), stderr: said.join("\n") };
 }

@@ -13,40 +13,54 @@ import { simulate } from "./simulate.ts";
 
 const USAGE = "npm run deploy:contracts -- <file> [--send | --verify]";
 
-try {
-  await main();
-} catch (error) {
-  const { shortMessage, message } = error as { shortMessage?: string; message?: string };
-  say(shortMessage ?? message ?? String(error));
-  process.exitCode = 1;
+export interface Surroundings {
+  readonly args: readonly string[];
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** For people. */
+  say(line: string): void;
+  /** For programs. */
+  print(text: string): void;
 }
 
-async function main(): Promise<void> {
-  const { file, send, verify } = readArguments();
+/** Resolves to the exit code. */
+export async function deployMain(surroundings: Surroundings): Promise<number> {
+  try {
+    await run(surroundings);
+    return 0;
+  } catch (error) {
+    const { shortMessage, message } = error as { shortMessage?: string; message?: string };
+    surroundings.say(shortMessage ?? message ?? String(error));
+    return 1;
+  }
+}
+
+async function run({ args, variables, say, print }: Surroundings): Promise<void> {
+  const { file, send, verify } = readArguments(args);
   const config = parseDeploymentConfig(readFileSync(file, "utf8"));
-  const rpcUrls = readUrls(config);
+  const rpcUrls = readUrls(config, variables);
   if (verify) {
     await verifyDeployment(config, rpcUrls);
     say("Every wire, peer, library, verifier set, role and owner is as the file says.");
     return;
   }
-  const deployer = send ? privateKeyToAccount(readKey()) : undefined;
+  const deployer = send ? privateKeyToAccount(readKey(variables)) : undefined;
   say("Simulating on copies of the chains ...");
   const simulated = await simulate(config, { rpcUrls, onProgress: say });
-  await sayCosts(simulated, rpcUrls);
+  for (const line of await costsOf(simulated, rpcUrls)) say(line);
   if (deployer === undefined) {
     say("The simulation passed. Nothing was sent: --send sends it.");
-    print(simulated);
+    print(textOf(simulated));
     return;
   }
   say("The simulation passed. Sending ...");
   const deployed = await deploy(config, { rpcUrls, deployer, onProgress: say });
   say("Deployed, sealed and read back: all is as the file says, and the deployer has no power.");
-  print(deployed);
+  print(textOf(deployed));
 }
 
-function readArguments(): { file: string; send: boolean; verify: boolean } {
+function readArguments(args: readonly string[]): { file: string; send: boolean; verify: boolean } {
   const { values, positionals } = parseArgs({
+    args: [...args],
     allowPositionals: true,
     options: { send: { type: "boolean", default: false }, verify: { type: "boolean", default: false } },
   });
@@ -56,11 +70,11 @@ function readArguments(): { file: string; send: boolean; verify: boolean } {
 }
 
 /** Node URLs often contain a secret, so they are not in the file. */
-function readUrls(config: DeploymentConfig): Record<string, string> {
+function readUrls(config: DeploymentConfig, variables: Surroundings["variables"]): Record<string, string> {
   const missing: string[] = [];
   const urls = Object.keys(config.chains).map((name) => {
     const variable = `RPC_URL_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
-    const url = process.env[variable] ?? "";
+    const url = variables[variable] ?? "";
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) missing.push(variable);
     return [name, url] as const;
   });
@@ -69,29 +83,33 @@ function readUrls(config: DeploymentConfig): Record<string, string> {
   return Object.fromEntries(urls);
 }
 
-function readKey(): Hex {
-  const key = process.env.DEPLOYER_KEY ?? "";
+function readKey(variables: Surroundings["variables"]): Hex {
+  const key = variables.DEPLOYER_KEY ?? "";
   if (isHex(key) && key.length === 66) return key;
   throw new DeploymentError("Set DEPLOYER_KEY to the deployer's private key, 0x and 64 hexadecimal digits, to send.");
 }
 
-async function sayCosts(deployments: readonly ChainDeployment[], rpcUrls: Record<string, string>): Promise<void> {
-  for (const { name, chainId, gasUsed } of deployments) {
-    const gasPrice = await createPublicClient({ transport: http(rpcUrls[name]) }).getGasPrice();
-    say(`${name} (chain ${chainId}): ${gasUsed} gas, ${formatEther(gasUsed * gasPrice)} at today's price.`);
-  }
+async function costsOf(
+  deployments: readonly ChainDeployment[],
+  rpcUrls: Readonly<Record<string, string>>,
+): Promise<string[]> {
+  return Promise.all(
+    deployments.map(async ({ name, chainId, gasUsed }) => {
+      const gasPrice = await createPublicClient({ transport: http(rpcUrls[name]) }).getGasPrice();
+      return `${name} (chain ${chainId}): ${gasUsed} gas, ${formatEther(gasUsed * gasPrice)} at today's price.`;
+    }),
+  );
 }
 
-/** On the standard output, for programs. */
-function print(deployments: readonly ChainDeployment[]): void {
-  const plain = deployments.map(({ block, gasUsed, ...rest }) => ({
-    ...rest,
-    block: Number(block),
-    gasUsed: Number(gasUsed),
-  }));
-  process.stdout.write(`${JSON.stringify(plain, null, 2)}\n`);
+function textOf(deployments: readonly ChainDeployment[]): string {
+  return JSON.stringify(deployments, (_, value) => (typeof value === "bigint" ? Number(value) : value), 2);
 }
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+if (import.meta.main) {
+  process.exitCode = await deployMain({
+    args: process.argv.slice(2),
+    variables: process.env,
+    say: (line) => void process.stderr.write(`${line}\n`),
+    print: (text) => void process.stdout.write(`${text}\n`),
+  });
 }

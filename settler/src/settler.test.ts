@@ -78,12 +78,12 @@ test("uses become statements, statements chunks, and chunks final debits", async
   gateway.audit.close({ isLossy: false });
 });
 
-test("1,000,000 uses of one account delay nobody: the use of another is final in the next chunk", async () => {
+test("many uses of one account do not delay the use of another: it is final in the next chunk", async () => {
   const gateway = makeGateway();
   const keccak = await makeKeccak();
-  const million = 1_000_000;
+  const many = process.env.DEEP === "1" ? 1_000_000 : 50_000;
   let pages = 0;
-  /** A million uses of a nano-dollar in the place of Alice's one. */
+  /** Uses of a nano-dollar in place of Alice's one. */
   const ledger = (real: LedgerClient): LedgerClient => ({
     ...real,
     async read(where, query) {
@@ -91,7 +91,7 @@ test("1,000,000 uses of one account delay nobody: the use of another is final in
       if (query.type !== "uses" || where !== accountPartition(alice)) return found;
       pages += 1;
       const [use] = answer(gateway.host.rows(where), { type: "uses", afterNanoUsd: 0, limit: 1 });
-      const length = Math.min(query.limit, million - query.afterNanoUsd);
+      const length = Math.min(query.limit, many - query.afterNanoUsd);
       return Array.from({ length }, (_, index) => {
         const endsAtNanoUsd = query.afterNanoUsd + index + 1;
         return { ...use, id: String(endsAtNanoUsd).padStart(16, "0"), costNanoUsd: 1, endsAtNanoUsd };
@@ -100,19 +100,19 @@ test("1,000,000 uses of one account delay nobody: the use of another is final in
   });
   const jobs = gateway.start({ ledger }, { keccak });
   await poll(jobs);
-  await gateway.use(alice, 2 * million);
+  await gateway.use(alice, 2 * many);
   await gateway.use(bob, 2);
   gateway.clock.now += HOUR;
   await poll(jobs);
   gateway.happen({ type: "mine", blocks: 1, takes: true });
   assert.deepEqual(
     chunksOn(gateway).map(({ records }) => records.map(({ amountNanoUsd }) => amountNanoUsd)),
-    [[million, 1]],
+    [[many, 1]],
   );
   gateway.happen({ type: "mine", blocks: FINALITY_DEPTH, takes: true });
   await read(jobs);
-  assert.deepEqual(debited(gateway), [million, 1, 0]);
-  assert.ok(pages >= 2_000);
+  assert.deepEqual(debited(gateway), [many, 1, 0]);
+  assert.ok(pages >= many / 500);
   assert.deepEqual(gateway.alerts, []);
 });
 
