@@ -12,7 +12,7 @@ export const termOptions = {
 
 type Terms = { limit?: string | undefined; reset?: string | undefined; expires?: string | undefined };
 
-/** Throws {@link UsageError} for what no message can say; the gateway checks the rest. */
+/** Throws {@link UsageError} for terms that no message can express. The gateway checks the rest. */
 export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, "name"> {
   if (reset !== undefined && reset !== "daily" && reset !== "monthly") {
     throw new UsageError(`--reset takes daily or monthly, not \`${reset}\`.`);
@@ -20,7 +20,7 @@ export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, 
   return { limit: limit?.replace(/^\$/, ""), limit_reset: reset, expires_at: timeOf(expires) };
 }
 
-/** A day is its beginning in UTC. */
+/** A day means its beginning in UTC. */
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined || text === "none") return text;
   const time = Date.parse(text);

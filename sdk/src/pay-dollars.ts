@@ -34,9 +34,7 @@ const TOKEN_DECIMALS = 6n;
 
 export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
 
-/**
- * Lets a contract take dollars. Returns a permit for the contract's call, or sends an approval and returns null.
- */
+/** Lets a contract take dollars. Returns a permit for the contract's call, or sends an approval and returns null. */
 export async function payDollars(
   connection: Connection,
   payment: Payment,

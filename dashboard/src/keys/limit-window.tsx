@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** The time for which a key's limit is. */
+/** The window of a key's limit. */
 export type LimitWindow = "daily" | "monthly" | "lifetime" | "none";
 
 /** The options of a `select`. */
