@@ -16,11 +16,11 @@ export type AccountChoice = {
   "private-key"?: string | undefined;
 };
 
-/** An account that signs, and where its key is. */
+/** A signing account, and the place of its key. */
 export type Signing = { account: LocalAccount; signer: Signer };
 
 /**
- * The account that the options or Foundry's variables name. Undefined if they name none. Throws `UsageError` and
+ * The account that the options or Foundry's variables name; undefined: none. Throws `UsageError` and
  * `CommandError`; no message has a key or a password.
  */
 export async function namedAccount(context: Context, choice: AccountChoice): Promise<Signing | undefined> {
@@ -37,12 +37,12 @@ export async function namedAccount(context: Context, choice: AccountChoice): Pro
   return { account, signer: { type: "keystore", file } };
 }
 
-/** Whether the options name an account, whatever the environment says. */
+/** Whether the options, without the environment, name an account. */
 export function isAccountNamed(choice: AccountChoice): boolean {
   return [choice.account, choice.keystore, choice["private-key"]].some((text) => text !== undefined);
 }
 
-/** The account that the login names. Undefined if its key is elsewhere. */
+/** The login's account. Undefined: its key is elsewhere. */
 export async function keptAccount(context: Context, signer: Signer): Promise<LocalAccount | undefined> {
   if (signer.type === "keystore") return openKeystoreFile(context, signer.file, undefined);
   if (signer.type === "elsewhere") return undefined;
@@ -51,7 +51,7 @@ export async function keptAccount(context: Context, signer: Signer): Promise<Loc
   return privateKeyToAccount(privateKey as `0x${string}`);
 }
 
-/** The private key of a file, or of stdin for `-`. */
+/** The account of a private key. `-` reads the key from stdin. */
 export async function accountOfKey(context: Context, given: string): Promise<LocalAccount> {
   const key =
     given === "-"

@@ -8,7 +8,7 @@ import type { OptionSpecs } from "./command.ts";
 import type { Context } from "./context.ts";
 import { UsageError } from "./errors.ts";
 
-/** The agent's computer: the key that signs its offers. */
+/** Options that name an agent's computer, the key that signs its offers. */
 export const computerOptions = {
   "computer-key-file": { type: "string", value: "file", about: "a file with the computer's private key" },
   "computer-account": { type: "string", value: "name", about: "the computer's keystore of Foundry's" },
@@ -32,12 +32,12 @@ export async function namedComputer(context: Context, choice: Choice): Promise<L
   throw new UsageError("Name the computer: --computer-key-file FILE, or --computer-account NAME.");
 }
 
-/** The password in the environment is the owner's. */
+/** Without the password in the environment, which is the owner's. */
 function withoutEth({ environment }: Context): Context["environment"] {
   return { ...environment, ETH_PASSWORD: undefined };
 }
 
-/** Makes the file with a new key, for its owner's eyes only, unless there is one. */
+/** Creates the file with a new key, readable by its owner only, unless it exists. */
 export function makeKeyFile({ workingFolder, say }: Context, file: string): void {
   const path = resolve(workingFolder, file);
   if (existsSync(path)) return;

@@ -1,7 +1,7 @@
 import { type Connection, type DirectoryChain, readDirectory } from "@inference/sdk";
 import { UsageError } from "./errors.ts";
 
-/** The chain that is named by its id or its name. Absent: the primary chain. Throws {@link UsageError}. */
+/** The chain with this id or name; absent: the primary chain. Throws {@link UsageError}. */
 export async function findChain(connection: Connection, text: string | undefined): Promise<DirectoryChain> {
   const { chains } = await readDirectory(connection);
   const found = chains.find(({ role, name, chain_id: id }) =>

@@ -1,6 +1,5 @@
 import { ClientError, type Connection, RefusedError } from "@inference/sdk";
 
-/** The parts of a chunk that are used. */
 export type ChatChunk = {
   id?: string;
   model?: string;
@@ -9,7 +8,7 @@ export type ChatChunk = {
   error?: { message: string; code?: string };
 };
 
-/** Sends a chat request and yields what comes. The first value is the id of the receipt. Throws `RefusedError`. */
+/** Sends a chat request and yields its chunks. The first value is the id of the receipt. Throws `RefusedError`. */
 export async function* streamChat(
   { fetch, gateway, apiKey }: Connection & { apiKey: string },
   body: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@ import { type Connection, listModels } from "@inference/sdk";
 import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
 
-/** The model for those who name none: the cheapest that writes text for money. */
+/** The default model: the cheapest text model with a price. */
 export async function cheapestModel({ say }: Context, connection: Connection): Promise<string> {
   const candidates = (await listModels(connection))
     .filter(({ type, pricing, alias_of: other }) => type === "text" && other === undefined && priceOf(pricing) > 0)
@@ -14,7 +14,7 @@ export async function cheapestModel({ say }: Context, connection: Connection): P
   return found.id;
 }
 
-/** For comparing only. */
+/** A number for comparison only. */
 function priceOf({ completion }: Readonly<Record<string, unknown>>): number {
   return Number(completion ?? 0);
 }

@@ -8,7 +8,7 @@ export type ArgumentSpec = { about: string; optional?: true };
 export type OptionSpec = {
   type: "string" | "boolean";
   about: string;
-  /** What its value is called in the help; for strings. */
+  /** The value's name in the help; for strings. */
   value?: string;
   /** May be given several times. */
   multiple?: true;
@@ -27,13 +27,13 @@ export type ArgumentValues<A extends ArgumentSpecs> = {
   [K in keyof A]: A[K] extends { optional: true } ? string | undefined : string;
 };
 
-/** One command: its help, what it takes, the schema of what `--json` prints, and what it does. */
+/** One command: its help, arguments and options, the schema of its `--json` output, and its function. */
 export type Command<
   A extends ArgumentSpecs = ArgumentSpecs,
   O extends OptionSpecs = OptionSpecs,
   S extends z.ZodType = z.ZodType,
 > = {
-  /** Its words, such as `keys create`. */
+  /** For example `keys create`. */
   name: string;
   /** One line. */
   about: string;
@@ -43,13 +43,16 @@ export type Command<
   options: O;
   output: S;
   run(context: Context, input: { arguments: ArgumentValues<A>; options: OptionValues<O> }): Promise<z.input<S>>;
-  /** The output for people. Absent: `run` has printed it. */
+  /** The output for people; absent: `run` prints it. */
   text?(output: z.input<S>): string;
   /** Absent: 0. */
   exitCode?(output: z.input<S>): ExitCode;
 };
 
-/** Declares a command, so that its input has the types of what it declares. The list in `commands/all.ts` has all. */
+/**
+ * Declares a command. The types of its input follow from its arguments and options. `commands/all.ts` lists all
+ * commands.
+ */
 export function command<A extends ArgumentSpecs, O extends OptionSpecs, S extends z.ZodType>(
   declared: Command<A, O, S>,
 ): Command {

@@ -13,13 +13,13 @@ type GatewayChoice = {
 };
 type KeyChoice = GatewayChoice & { "api-key"?: string | undefined };
 
-/** For what anyone may ask. */
+/** A connection for public data. */
 export function connectAsAnyone(context: Context, choice: GatewayChoice): Connection {
   const { gateway, login } = gatewayOf(context, choice);
   return connect({ gateway, chains: chainsOf(readPins(choice, login?.chains)), pollMs: pollMs(gateway) });
 }
 
-/** For what an API key may read or spend. */
+/** A connection with an API key. */
 export function connectWithKey(context: Context, choice: KeyChoice): Connection & { apiKey: string } {
   const { gateway, login } = gatewayOf(context, choice);
   const apiKey = choice["api-key"] ?? (context.environment.INFERENCE_API_KEY || login?.apiKey);
@@ -27,7 +27,7 @@ export function connectWithKey(context: Context, choice: KeyChoice): Connection 
   return { ...connect({ gateway, apiKey, pollMs: pollMs(gateway) }), apiKey };
 }
 
-/** For what an account signs: the one that the options name, else that of the login, else that of the environment. */
+/** A connection with a signing account: of the options, else of the login, else of the environment. */
 export async function connectAsOwner(
   context: Context,
   choice: GatewayChoice & AccountChoice,
@@ -45,7 +45,7 @@ export async function connectAsOwner(
   return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), account };
 }
 
-/** The gateway that is named, with the login if that is of the same one. */
+/** The gateway, and the login if it is for the same gateway. */
 export function gatewayOf(
   context: Context,
   { gateway: named }: GatewayChoice,
@@ -67,7 +67,7 @@ export function gatewayUrl(text: string): string {
   return new URL(text).href.replace(/\/+$/, "");
 }
 
-/** A gateway on this machine is asked more often: it costs nobody anything. */
+/** A gateway on this machine is polled more often. */
 function pollMs(gateway: string): number {
   return /^(127\.|localhost$|\[::1\]$)/.test(new URL(gateway).hostname) ? 100 : 1_000;
 }

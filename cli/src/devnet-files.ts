@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
 import type { ChainPins } from "./options.ts";
 
-/** What is used of `ready.json`, which a running devnet writes. */
+/** The parts of a running devnet's `ready.json` that are used. */
 const readyFile = z.looseObject({
   gatewayUrl: z.url(),
   apiKey: z.string(),
@@ -28,7 +28,7 @@ export function readReadyFile(file: string): ReadyFile {
   throw new CommandError(`${file} is of another version: start the devnet again.`);
 }
 
-/** Of `$DEVNET_DIR`, or the nearest `.devnet` of this folder and those above it. Throws `CommandError`. */
+/** Searches `$DEVNET_DIR`, or the nearest `.devnet` in this folder and its parents. Throws `CommandError`. */
 export function findReadyFile({ environment, workingFolder }: Context): string {
   const named = environment.DEVNET_DIR;
   if (named !== undefined && named !== "") return join(resolve(workingFolder, named), "ready.json");
@@ -41,7 +41,7 @@ export function findReadyFile({ environment, workingFolder }: Context): string {
   }
 }
 
-/** Nodes and addresses of a devnet, from its file and not from its gateway. */
+/** Nodes and addresses of a devnet, from its file instead of its gateway. */
 export function pinsOf({ chains, contracts }: ReadyFile): ChainPins {
   return Object.fromEntries(
     chains.map(({ name, chainId, rpcUrl }) => [

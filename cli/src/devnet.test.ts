@@ -18,7 +18,7 @@ import { books, testKilled } from "./testing/killed-suite.ts";
 import { startSlowNode } from "./testing/slow-node.ts";
 import { testTty } from "./testing/tty-suite.ts";
 
-/** Every command against three chains and a gateway, as a person types it, with `--json` against its schema. */
+/** Every command against three chains and a gateway, for people and with `--json`. */
 let devnet: TestedDevnet;
 let slow: { url: string; close(): void };
 const terminals: { remove(): void }[] = [];
@@ -40,7 +40,7 @@ function openTerminal(environment: Record<string, string> = {}) {
   const { infer } = terminal;
   return {
     ...terminal,
-    /** Runs it with `--json`, checks the output with the command's schema, and returns that. */
+    /** Runs a command with `--json`, checks its output with its schema, and returns the output. */
     async json(...argv: string[]): Promise<Json> {
       const { code, stdout, stderr } = await infer(...argv, "--json");
       ok(code === 0 || argv[0] === "verify", `${argv.join(" ")}: ${stderr}`);
@@ -60,13 +60,13 @@ test("two commands in a terminal lead from a devnet to an answer and its cost", 
   ok(stdout.trim().length > 0);
   match(stderr, /^alder-27b: \$0\.0\d+ for \d+ input and \d+ output tokens\. Receipt req_\w+\./);
   equal(statSync(join(home, "state/infer/login.json")).mode & 0o777, 0o600);
-  // The key is kept: it is not made again.
+  // The login keeps its key.
   deepEqual(await json("login", "--devnet"), {
     ...login,
     is_new: false,
     available_nano_usd: (await json("credits")).available_nano_usd,
   });
-  // Terms that it would not have are not passed over in silence.
+  // Terms that the kept key does not have are an error.
   const limited = await infer("login", "--devnet", "--limit", "5");
   deepEqual([limited.code, /logged in already, with the key .+`infer keys limit`/.test(limited.stderr)], [2, true]);
   const chat = await json("chat", "Hello", "--system", "Be brief.", "--max-tokens", "9");
@@ -147,7 +147,7 @@ test("another amount is another intent: what was interrupted is finished first, 
   const { stderr } = await infer("mint", "2");
   match(stderr, /Going on with `infer mint \$1 --chain 31337`[\s\S]*mint: confirmed[\s\S]*mint: confirmed/);
   equal((await books(json)).token, before.token + 3);
-  // A signed transaction whose place another one took is dropped: it can never happen.
+  // A signed transaction is dropped when another one has its nonce.
   await dies(/mint: signed/, "mint", "4");
   const other = openTerminal();
   await other.json("login", "--devnet", "--wallet", "3");
@@ -162,7 +162,7 @@ test("another amount is another intent: what was interrupted is finished first, 
 
 test("where nothing can be kept, nothing is sent", async () => {
   const none = openTerminal({ XDG_STATE_HOME: "/dev/null" });
-  // A file where the folder of transactions would be, as on a disk that is full since.
+  // A file in place of the folder of transactions: nothing can be written, as on a full disk.
   const full = openTerminal();
   mkdirSync(join(full.home, "state/infer"), { recursive: true });
   writeFileSync(join(full.home, "state/infer/pending"), "");
@@ -213,7 +213,7 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   equal((await infer("credits", "--api-key", rolled.key)).code, 0);
   await json("keys", "revoke", id);
   equal((await infer("credits", "--api-key", rolled.key)).code, 1);
-  // A name is as good as an id while one key has it.
+  // A name that one key has works like an id.
   equal((await json("keys", "limit", "laptop", "3")).id, named.data.id);
   equal(((await json("keys", "roll", "laptop")) as { data: Json }).data.id, named.data.id);
   const same = (await json("keys", "create", "laptop")) as { data: Json };
@@ -233,7 +233,7 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
     (await infer("keys", "revoke", "laptop")).stderr,
     /^This account has no key `laptop`\. `infer keys list` shows/,
   );
-  // One that nobody has seen is named by the next command, with what to do.
+  // The next command names a key whose secret was lost, and the remedy.
   await dies("output", "keys", "create", "lost");
   const { stderr, stdout } = await infer("keys", "list");
   match(stderr, /`infer keys create "lost"` was interrupted at 20\S+ [\s\S]*`infer keys roll ID`/);
@@ -243,7 +243,7 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   match(again.stderr, new RegExp(`keys roll ${lost}. was interrupted`));
   equal((await infer("credits", "--api-key", again.stdout.split("\n")[0] ?? "")).code, 0);
   equal((await infer("keys", "list")).stderr, "");
-  // That of the login goes on with its new secret.
+  // The login keeps the new secret of its key.
   const { key } = (await json("keys", "show")) as { key: string };
   await json("keys", "roll");
   notEqual((await json("keys", "show")).key, key);
@@ -261,7 +261,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
   writeFileSync(keystore, JSON.stringify(Keystore.encrypt(key, derived, options)));
   const login = await json("login", "--gateway", devnet.ready.gatewayUrl, "--account", "mine");
   deepEqual([login.address, login.signer], [privateKeyToAddress(key), "keystore"]);
-  // Later commands open the same one.
+  // Later commands open the same keystore.
   equal(((await json("keys", "list")) as { keys: Json[] }).keys.length, 1);
   variables.ETH_PASSWORD = join(devnet.folder, "ready.json");
   match((await infer("keys", "list")).stderr, /does not open with the password/);
@@ -273,7 +273,7 @@ testTty(() => devnet.ready.gatewayUrl, openTerminal);
 
 test("verify prints a line for each check, and ends with 0 only if all passed", async () => {
   const { infer, json, home } = openTerminal();
-  // An account whose requests are all of this terminal, so that its log has every one.
+  // This terminal makes all requests of the account, so its log is complete.
   await json("login", "--devnet", "--wallet", "2");
   await json("mint", "1");
   await json("activate", "1");
@@ -295,7 +295,7 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
     chain: { debitedNanoUsd: string };
     contract: { address: string };
   };
-  // The contract is the right one if whoever judges says so, not the file.
+  // The judge names the right contract, not the file.
   match((await offline.infer("verify", file)).stdout, /^skipped +contract /m);
   const own = ["--contract", `31337:inferenceSettlement=${evidence.contract.address}`];
   equal((await offline.infer("verify", file, ...own)).code, 0);
@@ -371,7 +371,7 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   }
   const codex = readFileSync(join(home, ".codex/gateway.config.toml"), "utf8");
   match(codex, /model_context_window = 131072/);
-  // The user's own configuration is no obstacle, and stays.
+  // The user's own configuration stays.
   const own = 'model = "gpt-5-codex"\n';
   writeFileSync(join(home, ".codex/config.toml"), own);
   const { code, stderr } = await infer("setup", "codex");
@@ -384,7 +384,7 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   equal(readFileSync(join(home, ".codex/config.toml"), "utf8"), own);
   const small = await infer("setup", "aider", "--model", "alder-4b", "--dry-run");
   match(small.stderr, /`alder-4b` may not do for a coding tool: .*its context window is 32,768 tokens\./);
-  // What was in a file stays, and the file as it was is kept beside it; what cannot be read is not touched.
+  // Other settings stay, a backup has the original file, and an unreadable file is not changed.
   const settings = join(project, ".claude/settings.local.json");
   writeFileSync(settings, '{"theme":"dark"}');
   match(

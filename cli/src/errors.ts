@@ -3,7 +3,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** It cannot be done, for a reason that is neither the gateway's nor a contract's. Ends with 1. */
+/** The command failed for a reason that is neither the gateway's nor a contract's. Ends with 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }

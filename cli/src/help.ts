@@ -42,7 +42,7 @@ export function helpOf(command: Command): string {
   ].join("\n");
 }
 
-/** The same for programs: what each command takes, and the JSON schema of what it prints. */
+/** The help for programs: arguments and options of each command, and the JSON schema of its output. */
 export function helpAsJson(commands: readonly Command[]) {
   return {
     commands: commands.map(({ name, about, arguments: args, options, output }) => ({

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { generatePrivateKey } from "viem/accounts";
 import { makeTerminal } from "./testing/in-process.ts";
 
-/** A server that is no gateway, or a broken one. Whatever it answers, a command ends with a sentence and with 1. */
+/** A server that is not a gateway, or a broken one. After any answer a command ends with a sentence and with 1. */
 const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "a page": (response) => void response.setHeader("content-type", "text/html").end("<!doctype html><h1>Welcome</h1>"),
   "a page that says 404": (response) => void response.writeHead(404, { "content-type": "text/html" }).end("<h1>404"),

@@ -15,7 +15,7 @@ export const termOptions = {
 
 type Terms = { limit?: string | undefined; reset?: string | undefined; expires?: string | undefined };
 
-/** Throws {@link UsageError} for what no message can say; the gateway checks the rest. */
+/** Throws {@link UsageError} for terms that no message can express. The gateway checks the rest. */
 export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, "name"> {
   return { limit: limit?.replace(/^\$/, ""), limit_reset: resetOf(reset), expires_at: timeOf(expires) };
 }
@@ -27,7 +27,7 @@ function resetOf(text: string | undefined): LimitReset | undefined {
   return reset;
 }
 
-/** A day is its beginning in UTC. */
+/** A day means its beginning in UTC. */
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined || text === "none") return text;
   const time = Date.parse(text);

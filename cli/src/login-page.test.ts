@@ -7,14 +7,14 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Context } from "./context.ts";
 import { signInBrowser } from "./login-page.ts";
 
-/** The page's part of the contract is played here: what it is told, and what it hands over. */
+/** These tests play the page: its address, and the code that it hands over. */
 const gateway = "https://gateway.example";
 const terms = { name: "infer on büro", limit: "5.00", limit_reset: "daily" } as const;
 const account = privateKeyToAccount(generatePrivateKey());
 
 type Page = { callback: string; state: string; terms: Record<string, string> };
 
-/** @param typed What a person pastes, if somebody sits there. */
+/** @param typed The pasted text; absent: there is no terminal. */
 function login(page: (at: Page) => Promise<void>, typed?: (at: Page) => string[]) {
   let at: Page | undefined;
   const [said, opened]: [string[], string[]] = [[], []];
@@ -53,7 +53,7 @@ async function sign(asked: Record<string, string>): Promise<{ message: string; s
   return { message, signature: await account.signMessage({ message }) };
 }
 
-/** Of a path that no browser's address bar would send. */
+/** The status for a path that no browser would send. */
 async function statusOf(callback: string, path: string): Promise<number | undefined> {
   const { hostname, port } = new URL(callback);
   const [response] = (await once(request({ hostname, port, path }).end(), "response")) as [IncomingMessage];

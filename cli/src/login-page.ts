@@ -7,7 +7,7 @@ import * as z from "zod";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 
-/** A message that a wallet has signed in the browser. The gateway makes a key of it, once. */
+/** A message signed in the browser. The gateway makes a key of it, once. */
 export type SignedMessage = { message: string; signature: string };
 
 const code = z.strictObject({
@@ -16,12 +16,12 @@ const code = z.strictObject({
   signature: z.string().regex(/^0x([0-9a-fA-F]{2})*$/),
 });
 
-/** How long a person may take. The gateway takes a message for ten minutes. */
+/** The time for a person to sign: a message is valid for ten minutes. */
 const LOGIN_MS = 600_000;
 
 /**
- * Lets the gateway's page sign for a key with these terms, and waits for what it hands over: to a port of this machine,
- * or as a code that is typed in. `cli/README.md` has the contract. Throws `CommandError`.
+ * Opens the gateway's page, which signs for a key with these terms. The page hands over a code, to a port of this
+ * machine or by typing. `cli/README.md` has the contract. Throws `CommandError`.
  */
 export async function signInBrowser(
   context: Context,
@@ -49,7 +49,7 @@ export async function signInBrowser(
   }
 }
 
-/** The page and this terminal may be on two machines. A wrong code is asked for again. */
+/** Reads a typed code, because the page may be on another machine. Asks again after a wrong code. */
 async function typedCode(
   { ask, say }: Context,
   check: (text: string) => SignedMessage,
@@ -57,7 +57,7 @@ async function typedCode(
 ): Promise<SignedMessage> {
   for (;;) {
     const text = await ask("Waiting. If the browser is on another machine, paste the code that it shows: ", { signal });
-    // The page can still bring it.
+    // The page can still send the code.
     if (text === undefined) return new Promise<never>(() => {});
     try {
       return check(text.trim());
@@ -92,7 +92,7 @@ async function listen(check: (text: string) => SignedMessage) {
   return { server, callback: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
 }
 
-/** Throws unless the code answers this login and its message asks for the key that was asked for. */
+/** Throws unless the code is for this login and its message has the requested terms. */
 function readCode(
   text: string,
   { state, gateway, terms }: { state: string; gateway: string; terms: KeyTermTexts },

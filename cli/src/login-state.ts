@@ -4,11 +4,11 @@ import { CommandError } from "./errors.ts";
 
 const FILE = "login.json";
 
-/** Who signs for this login. A private key is never kept: it stays where it is. */
+/** The signer of this login. A private key is never copied. */
 export const signer = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("keystore"), file: z.string() }),
   z.strictObject({ type: z.literal("devnet"), readyFile: z.string(), wallet: z.int().min(0) }),
-  /** A wallet in the browser, or a key that was given once. */
+  /** A wallet in the browser, or a key that was an option. */
   z.strictObject({ type: z.literal("elsewhere") }),
 ]);
 export type Signer = z.infer<typeof signer>;
@@ -30,7 +30,7 @@ const schema = z.strictObject({
 });
 export type Login = z.infer<typeof schema>;
 
-/** What `infer login` has kept. Undefined before it. */
+/** The stored login; undefined: none. */
 export function readLogin({ folder }: Pick<Context, "folder">): Login | undefined {
   const kept = folder.readJson(FILE);
   if (kept === undefined) return undefined;

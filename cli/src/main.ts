@@ -8,9 +8,9 @@ import { hasPending } from "./pending.ts";
 import { asCalled, run } from "./run.ts";
 import { openStateFolder } from "./state-folder.ts";
 
-/** The program `infer`. Transactions that a signal interrupts are kept, and the next run finishes them. */
+/** The program `infer`. The next run finishes transactions that a signal interrupted. */
 const folder = openStateFolder(process.env);
-/** The lines that answered earlier questions, the latest first. */
+/** Earlier answers, the latest first. */
 let history: string[] = [];
 
 for (const [signal, code] of [
@@ -24,7 +24,7 @@ for (const [signal, code] of [
     process.exit(code);
   });
 }
-// A reader such as `head` may have enough.
+// A reader such as `head` closes stdout early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
@@ -42,7 +42,7 @@ process.exitCode = await run(process.argv.slice(2), commands, {
   openPage,
 });
 
-/** A question at the terminal, on stderr. What is typed to a hidden one is not shown. */
+/** Asks a question at the terminal, on stderr. The answer to a hidden question is not shown. */
 function ask(
   question: string,
   { hidden, signal }: { hidden?: boolean; signal?: AbortSignal } = {},
@@ -62,7 +62,7 @@ function ask(
     history = lines;
   });
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-  // Else readline writes the question: it clears the line that it begins on.
+  // Otherwise readline writes the question, because it clears the line.
   if (hidden) process.stderr.write(question);
   return new Promise((resolve, reject) => {
     signal?.addEventListener("abort", () => {
@@ -75,7 +75,7 @@ function ask(
     };
     reader.once("close", onClose);
     reader.question(hidden ? "" : question, (answer) => {
-      // Readline listens too: it stops reading the terminal.
+      // Only our listener: readline's own stops reading the terminal.
       reader.off("close", onClose);
       resolve(answer);
       reader.close();
@@ -99,7 +99,7 @@ function openPage(url: string): void {
         ? ["explorer.exe", url]
         : ["xdg-open", url];
   const child = spawn(program ?? "", args, { stdio: "ignore", detached: true });
-  // The address is printed too.
+  // Ignored: the address is printed too.
   child.on("error", () => {});
   child.unref();
 }

@@ -10,7 +10,7 @@ export function readDollars(text: string, what = "The amount"): bigint {
   );
 }
 
-/** Token units in the text of an intent. It stays as it is, because later runs compare intents. */
+/** Token units in the text of an intent. The format never changes, because later runs compare intents. */
 export function intended(amountToken: bigint): string {
   return `$${formatDecimal(amountToken, 6)}`;
 }

@@ -5,8 +5,8 @@ import { CommandError } from "./errors.ts";
 const schema = z.object({ pid: z.int() });
 
 /**
- * Lets one process at a time pay with an account: two that sign at once can make the same transaction, and both would
- * say that they have paid. What a process left that died is taken. Returns what ends it; throws `CommandError`.
+ * Lets one process at a time pay with an account. Two that sign at once can make the same transaction, and both would
+ * report a payment. Takes over from a dead process. Returns a function that ends the payment. Throws `CommandError`.
  */
 export function beginPaying({ folder }: Pick<Context, "folder">, address: string): () => void {
   const name = `paying-${address.toLowerCase()}.json`;

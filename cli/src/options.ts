@@ -4,7 +4,7 @@ import { http, isAddress, parseEther } from "viem";
 import type { OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 
-/** Which gateway, and whom to trust for the chains. */
+/** The gateway. */
 export const gatewayOptions = {
   gateway: { type: "string", value: "url", about: "the gateway; else that of the login, or $INFERENCE_GATEWAY" },
 } as const satisfies OptionSpecs;
@@ -28,7 +28,7 @@ export const chainOptions = {
   },
 } as const satisfies OptionSpecs;
 
-/** Who signs: named as Foundry names it. */
+/** The signing account, with Foundry's names. */
 export const accountOptions = {
   account: { type: "string", value: "name", about: "a keystore of Foundry's; else $ETH_KEYSTORE_ACCOUNT" },
   keystore: { type: "string", value: "file", about: "a keystore's file; else $ETH_KEYSTORE" },
@@ -42,13 +42,13 @@ export const accountOptions = {
 
 export const signerOptions = { ...gatewayOptions, ...accountOptions, ...chainOptions } as const satisfies OptionSpecs;
 
-/** A chain's node and contracts, as they are kept with the login. */
+/** A chain's node and contracts, as the login stores them. */
 export type ChainPins = Record<
   string,
   { rpcUrl?: string | undefined; contracts?: Record<string, string> | undefined; maxCostWei?: string | undefined }
 >;
 
-/** What `--rpc`, `--contract` and `--max-cost` name, over what is kept. Throws {@link UsageError}. */
+/** The stored pins with the changes of `--rpc`, `--contract` and `--max-cost`. Throws {@link UsageError}. */
 export function readPins(
   {
     rpc = [],

@@ -12,13 +12,13 @@ export type Parsed = {
   isHelp: boolean;
 };
 
-/** What every command takes. */
+/** The options of every command. */
 export const commonOptions = {
   json: { type: "boolean", about: "print one JSON document on stdout" },
   help: { type: "boolean", about: "print this" },
 } as const satisfies OptionSpecs;
 
-/** Finds the command and reads what it takes. Throws {@link UsageError}. */
+/** Finds the command and reads its arguments and options. Throws {@link UsageError}. */
 export function parse(given: readonly string[], commands: readonly Command[]): Parsed {
   const argv = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   const found = findCommand(argv, commands);
@@ -36,7 +36,7 @@ export function parse(given: readonly string[], commands: readonly Command[]): P
   return { ...parsed, arguments: readArguments(command, positionals) };
 }
 
-/** The command with the most words that the line begins with. */
+/** The longest command at the beginning of the line. */
 function findCommand(argv: readonly string[], commands: readonly Command[]) {
   const matches = commands.filter(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
   const [command] = matches.sort((one, other) => other.name.length - one.name.length);
@@ -53,7 +53,7 @@ function unknownCommand(words: readonly string[], commands: readonly Command[]):
   return `There is no command \`${first}\`.${hint} \`infer --help\` lists them.`;
 }
 
-/** Whether one letter too many, too few, other or exchanged with the next makes the one of the other. */
+/** Whether two words differ by one inserted, deleted, changed or swapped letter. */
 function isNear(typed: string, name: string): boolean {
   const at = [...typed].findIndex((letter, index) => letter !== name[index]);
   const from = at === -1 ? typed.length : at;

@@ -15,7 +15,7 @@ const chain = {
 };
 const gateway = async (): Promise<Response> => Response.json({ data: { chains: [chain] } });
 
-/** A node that takes no transaction, and says why. */
+/** A node that refuses every transaction with a reason. */
 const node = custom(
   {
     async request({ method }: { method: string }) {

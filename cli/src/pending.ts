@@ -17,15 +17,15 @@ import { beginPaying } from "./one-payer.ts";
 import { sentenceOf } from "./sentence.ts";
 
 /**
- * Transactions that are under way. Each is kept before it is sent and until the command has printed what became of it,
- * so that the next run of the command finds and finishes it: nothing is paid twice, and nothing is lost.
+ * Unfinished transactions. Each is stored before it is sent, until the command has printed its result. The next run of
+ * a paying command finishes it: nothing is paid twice, and nothing is lost.
  */
 const FOLDER = "pending";
 
 const schema = z.strictObject({
   gateway: z.string(),
   account: z.string(),
-  /** The command with all that matters, as a person would type it. The same intent is paid once. */
+  /** The command with its amounts, chains and recipient, as a person types it. The same intent is paid once. */
   intent: z.string(),
   madeAt: z.iso.datetime(),
   signed: z.strictObject({
@@ -48,8 +48,8 @@ export const paidOutput = {
 export type Paid = { chain_id: number; hash: Hash; is_resumed: boolean };
 
 /**
- * Pays for an intent once. First it finishes what earlier runs of this account left; if that was the same intent, it is
- * done. Else `act` sends, with options that keep each transaction before it is sent.
+ * Pays for an intent once. First finishes the account's transactions of earlier runs: one with the same intent ends the
+ * payment. Otherwise `act` sends, with options that store each transaction before sending.
  */
 export async function payOnce(
   context: Context,
@@ -83,7 +83,7 @@ async function pay(
     context.afterOutput.push(() => kept.forEach((each) => void forget(context, each)));
     return { chain_id: kept.at(-1)?.signed.chainId ?? 0, hash, is_resumed: false };
   } catch (error) {
-    // It is in a block and did nothing: there is nothing left to finish.
+    // It reverted in a block: nothing is left to finish.
     if (error instanceof ContractError && error.hash !== null) for (const each of kept) forget(context, each);
     throw error;
   }
@@ -94,7 +94,7 @@ export function hasPending(folder: Context["folder"]): boolean {
   return folder.list(FOLDER).length > 0;
 }
 
-/** Of the account at the gateway, the oldest first. */
+/** The account's unfinished transactions at the gateway, the oldest first. */
 export function pendingOf({ folder }: Context, { gateway, account }: Owner): Pending[] {
   return folder
     .list(FOLDER)
@@ -130,7 +130,7 @@ export function forget({ folder }: Context, { signed }: Pending): void {
   folder.remove(fileOf(signed));
 }
 
-/** Keeps each transaction as it is signed. Throws if it cannot, and then nothing is sent. */
+/** Stores each signed transaction. If it cannot be stored, it throws, and nothing is sent. */
 function keeperOf(context: Context, { gateway, account }: Owner, intent: string) {
   const kept: Pending[] = [];
   const keeper: OnProgress = (progress) => {
@@ -154,7 +154,7 @@ function nonceOf({ signed }: Pending): number {
   return parseTransaction(signed.serialized).nonce ?? 0;
 }
 
-/** A line for each step of the way. */
+/** The line for a person. */
 function lineOf(progress: Progress): string {
   const { stage } = progress;
   const step = words[progress.step];
@@ -165,7 +165,7 @@ function lineOf(progress: Progress): string {
   return `${step}: waiting. ${waitsFor ?? at}${dueAt === null ? "" : ` Until ${dueAt} at the latest.`}`;
 }
 
-/** Steps as the commands are called. */
+/** The command of each step. */
 const words: Readonly<Record<Step, string>> = {
   ...{ approve: "approve", mint: "mint", buy: "buy", activate: "activate", activateFrom: "activate", bridge: "bridge" },
   ...{ createAgent: "create", setComputer: "computer", stake: "stake", reserve: "reserve" },

@@ -3,7 +3,7 @@ import { withCents } from "./money.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
-/** Dollars of a million tokens or characters; nothing for what has no price, or the price zero. */
+/** Dollars for a million tokens or characters; empty for no price or the price zero. */
 export function perMillion(price: unknown): string {
   const atto = typeof price === "string" ? parseDecimal(price, 18) : undefined;
   return atto === undefined || atto === 0n ? "" : withCents(formatDecimal(atto * 1_000_000n, 18));

@@ -1,10 +1,10 @@
-/** Text of others as a terminal may have it: a model's answer must not move the cursor, or set the clipboard. */
+/** Foreign text, safe for a terminal: a model's answer must not move the cursor, or set the clipboard. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is left out
   return text.replaceAll(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
 }
 
-/** JSON with `\u` escapes for the control characters that JSON itself may have as they are. */
+/** JSON with `\u` escapes for all control characters. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/[\x7f-\x9f]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

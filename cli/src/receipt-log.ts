@@ -5,17 +5,17 @@ import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
 
 const FILE = "receipts.jsonl";
-/** The file before this one is kept too: together some 40,000 receipts. */
+/** The previous file is kept too: together some 40,000 receipts. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Keeps the signed receipt of a request in the state folder: a line `{"receipt":"..."}`, as the recipes in docs/clients.md. */
+/** Appends a signed receipt to the log in the state folder, as the recipes in docs/clients.md do. */
 export function keepReceipt({ folder }: Pick<Context, "folder">, receipt: string): void {
   folder.append(FILE, JSON.stringify({ receipt }), MAX_BYTES);
 }
 
 /**
- * @param named Files that have every request of the account since their first receipt. Undefined: what `infer chat` kept,
- *   beside which there may be other requests. Null: nothing was kept.
+ * @param named Files that have every request of the account since their first receipt. Undefined: what `infer chat`
+ *   kept, beside which there may be other requests. Null: nothing was kept.
  */
 export function readReceipts(context: Context, named: readonly string[] | undefined): RequestLog | null {
   const texts = named?.map((name) => readNamed(resolve(context.workingFolder, name))) ?? context.folder.read(FILE);

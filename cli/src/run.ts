@@ -12,13 +12,13 @@ import { parse } from "./parse.ts";
 import { printable, printableJson } from "./printable.ts";
 import { sentenceOf } from "./sentence.ts";
 
-/** The outside of {@link Context}: what the process, or a test, gives. */
+/** The part of {@link Context} that the process or a test gives. */
 export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
   /** Prints on stdout. */
   print(text: string): void;
 };
 
-/** One run of the command line: finds the command, runs it, prints its output, and says how it ended. */
+/** One run of the command line: finds the command, runs it, and prints its output. Returns the exit code. */
 export async function run(argv: readonly string[], commands: readonly Command[], outside: Outside): Promise<ExitCode> {
   const named = (words: string): string => asCalled(words, outside.environment);
   const { print } = outside;
@@ -61,7 +61,7 @@ export async function run(argv: readonly string[], commands: readonly Command[],
   }
 }
 
-/** What `--json` prints of an error. `code` is the gateway's, the contract's error, or one of the library. */
+/** An error as `--json` prints it. `code` is the gateway's, the contract's error, or one of the library. */
 export type Failure = { code: string; message: string; [more: string]: unknown };
 
 /** Undefined: a bug. */
@@ -82,7 +82,7 @@ export function failureOf(error: unknown): Failure | undefined {
   if (syscall !== undefined) {
     return { code: "cannot", message: `${path ?? "A file"} cannot be read or written (${code}).` };
   }
-  // An answer that has not what it must have, which only its reader finds.
+  // A malformed answer, found by the code that reads it.
   if (error instanceof UnreadableError || error instanceof TypeError || error instanceof RangeError) {
     const message = "The gateway or a node gave an answer that cannot be read. Check its URL, or its version.";
     return { code: "unreadable", message, detail: error.message };
@@ -90,12 +90,12 @@ export function failureOf(error: unknown): Failure | undefined {
   return undefined;
 }
 
-/** A node says why in the details, and the library's own words are about the call. */
+/** The node's reason is in the details; viem's message is about the call. */
 function chainSentence({ shortMessage, details }: BaseError): string {
   return details === "" || shortMessage.includes(details) ? shortMessage : `${shortMessage} The node says: ${details}`;
 }
 
-/** What to do, where the gateway does not know how it is asked. */
+/** Commands that resolve an error of the gateway. */
 const hints: Readonly<Record<string, string>> = {
   invalid_api_key: " `infer login` makes another key.",
   insufficient_balance: " `infer mint 5` and `infer activate 5` add five dollars.",
@@ -112,7 +112,6 @@ function hintOf({ code }: Failure, outside: Outside): string {
   }
 }
 
-/** Beside the sources and beside the bundle. */
 function versionOf(): string {
   const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
@@ -120,14 +119,14 @@ function versionOf(): string {
 
 class UnreadableError extends Error {}
 
-/** Much of it is what the gateway said. A newer one may say more. */
+/** Throws if the output lacks a field of its schema. A newer gateway may add fields. */
 function checkOutput({ output: schema }: Command, output: unknown): void {
   const { issues = [] } = z.safeParse(schema, output).error ?? {};
   const wrong = issues.find(({ code }) => code !== "unrecognized_keys");
   if (wrong !== undefined) throw new UnreadableError(`${wrong.path.join(".")}: ${wrong.message}`);
 }
 
-/** Commands in words as the user typed this one: by its name, or through `npm exec` with the name of the package. */
+/** Writes commands as the user started this one: by name, or through `npm exec` with the package's name. */
 export function asCalled(words: string, environment: Context["environment"]): string {
   if (environment.npm_command !== "exec") return words;
   return words.replaceAll(/(`|\$\()infer /g, "$1npm exec @prepaid-inference/infer -- ");

@@ -1,7 +1,7 @@
 import { ownValue } from "@inference/protocol/own-value";
 import type { ContractError } from "@inference/sdk";
 
-/** What some errors of contracts mean, and what to do. The others are told by their names. */
+/** Sentences for some errors of contracts, with a remedy. The others are shown by their names. */
 const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   ERC20InsufficientBalance: ([, has, needed]) =>
     `The account has too little to pay with: ${has} of ${needed}, in the token's smallest unit. \`infer wallet\` shows what it has.`,

@@ -1,12 +1,12 @@
 import { CommandError } from "./errors.ts";
 
-/** Marks what `infer setup` has written into a file of somebody else's. */
+/** Marks the lines of `infer setup` in another program's file. */
 const BEGIN = "# infer setup: begin";
 const END = "# infer setup: end";
 
 /**
- * A tool's own file with the setup in it; all else stays. Run again, it replaces what it wrote before. Throws
- * `CommandError` where the file already says something else about the same.
+ * A tool's own file with the setup in it. A second run replaces the setup. Throws `CommandError` if the user has set
+ * one of the settings.
  */
 export function withSetup(
   existing: string | undefined,
@@ -32,7 +32,7 @@ export function withSetup(
   return `${[block(head), rest, block(tables)].filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/** The keys before the first table, and the tables: a key after a table would be of that. */
+/** The keys before the first table, and the tables. A key after a table would belong to the table. */
 function splitToml(text: string): [string, string] {
   const at = text.search(/^\s*\[/m);
   return at === -1 ? [text.trim(), ""] : [text.slice(0, at).trim(), text.slice(at).trim()];

@@ -15,25 +15,27 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CommandError } from "./errors.ts";
 
-/** What the command keeps between runs: the login, and transactions that are under way. For its owner's eyes only. */
+/**
+ * The files that the command keeps between runs: the login, and unfinished transactions. Readable by their owner only.
+ */
 export type StateFolder = {
   readonly path: string;
   /** Undefined if there is no such file. */
   readJson(name: string): unknown;
-  /** On disk when it returns, and whole or not there at all. Throws `CommandError`. */
+  /** Durable when it returns, and whole or absent after a crash. Throws `CommandError`. */
   writeJson(name: string, content: unknown): void;
-  /** Writes it unless it is there: whether it was not. Throws `CommandError`. */
+  /** Writes the file unless it exists. False: it exists. Throws `CommandError`. */
   create(name: string, content: unknown): boolean;
-  /** Adds a line. A file of more than `maxBytes` takes the place of the one before it. Throws `CommandError`. */
+  /** Appends a line. A file of more than `maxBytes` is renamed to the previous one. Throws `CommandError`. */
   append(name: string, line: string, maxBytes: number): void;
-  /** The texts of the file before and of the file that `append` writes, as far as there are any. */
+  /** The texts of the previous and of the present file of `append`. */
   read(name: string): string[];
-  /** Names of files in a folder inside. */
+  /** The names of the files in a subfolder. */
   list(folder: string): string[];
   remove(name: string): void;
 };
 
-/** `$XDG_STATE_HOME/infer`, or `~/.local/state/infer`. It is made when something is written. */
+/** `$XDG_STATE_HOME/infer`, or `~/.local/state/infer`. Created at the first write. */
 export function openStateFolder(environment: Readonly<Record<string, string | undefined>>): StateFolder {
   const home = environment.XDG_STATE_HOME ?? "";
   const path = join(isAbsolute(home) ? home : join(environment.HOME ?? homedir(), ".local", "state"), "infer");
@@ -115,7 +117,7 @@ function writeDurably(file: string, text: string): void {
   }
 }
 
-/** Without it, the file's name may be lost with the power. Not every system lets a folder be opened. */
+/** Makes the file's name survive a power failure. Not every system can open a folder. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, "r");

@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/** What the command, as a process, makes of each kind of stdin. */
+/** The command as a process, with each kind of stdin. */
 const folder = mkdtempSync(join(tmpdir(), "infer-stdin-"));
 const notes = join(folder, "notes");
 writeFileSync(notes, "notes\n");

@@ -1,7 +1,7 @@
 /**
- * Lines with columns; those whose title begins with a space are numbers, at the right.
+ * Lines with columns. A column whose title begins with a space is aligned to the right.
  *
- * @param empty What is shown without rows.
+ * @param empty The text for no rows.
  */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[], empty: string): string {
   if (rows.length === 0) return empty;

@@ -2,19 +2,19 @@ import { RefusedError } from "@inference/sdk";
 import * as z from "zod";
 import type { Context } from "./context.ts";
 
-/** A key's secret is told once. This file is there from before a command asks for one until it has printed it. */
+/** A key's secret is told once. This file exists from before the request until the secret is printed. */
 const FILE = "unseen-key.json";
 
 const schema = z.strictObject({ command: z.string(), at: z.iso.datetime() });
 
-/** Asks for a secret. If it is interrupted, the next command about keys says what became of it. */
+/** Asks for a secret. After an interruption the next command about keys explains the remedy. */
 export async function askForSecret<T>(context: Context, command: string, ask: () => Promise<T>): Promise<T> {
   tellUnseen(context);
   const { folder, afterOutput } = context;
   try {
     folder.writeJson(FILE, { command, at: new Date().toISOString() });
   } catch {
-    // It is for the person only: no money hangs on it.
+    // The file is only a note for the person.
   }
   afterOutput.push(() => folder.remove(FILE));
   try {
@@ -25,7 +25,7 @@ export async function askForSecret<T>(context: Context, command: string, ask: ()
   }
 }
 
-/** Says once what an interrupted command has left. */
+/** Tells once about an interrupted command. */
 export function tellUnseen({ folder, say }: Context): void {
   const unseen = schema.safeParse(folder.readJson(FILE));
   if (!unseen.success) return;

@@ -26,7 +26,6 @@ export function outputOf({ outcome, checks, notProven }: Verdict): Output {
   return { outcome, checks: listed, not_proven: [...notProven] };
 }
 
-/** Before the checks begin. */
 export function sayNotProven({ say }: Context, lines: readonly string[]): void {
   for (const line of ["No check here can prove:", ...lines.map((line) => `- ${line}`)]) say(line);
 }
@@ -52,7 +51,7 @@ const words = {
   skipped: "Not verified in full: nothing failed, and a check could not be made.",
 };
 
-/** A name that the gateway tells may not look like a line of the verdict. */
+/** A name from the gateway must not look like a line of the verdict. */
 function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ");
 }

@@ -7,7 +7,7 @@ import { Loading, Note } from "./parts.tsx";
 import { useRoute } from "./route.ts";
 import { Status } from "./status/status.tsx";
 
-/** What needs a wallet comes when it is asked for: the first view is small. */
+/** Loaded on demand, so that the first view is small. */
 const WalletCorner = lazy(() => import("./wallet/corner.tsx"));
 const Dollars = lazy(() => import("./dollars/dollars.tsx"));
 const Keys = lazy(() => import("./keys/keys.tsx"));
@@ -47,7 +47,7 @@ export function App(): ReactNode {
     document.title = `${at?.title ?? "Not found"} · Inference`;
     if (shown.current === place) return;
     shown.current = place;
-    // A reader of the screen is taken to the new content, and everybody to its beginning.
+    // Moves the focus of a screen reader to the new content, and scrolls to its beginning.
     main.current?.focus();
     scrollTo(0, 0);
   }, [place, at]);
@@ -73,7 +73,7 @@ export function App(): ReactNode {
   );
 }
 
-/** A wallet that was connected before is there again. Without one, its code waits until somebody wants it. */
+/** Loads the wallet's code if a wallet was connected before, else on demand. */
 function Corner({ isNeeded }: { isNeeded: boolean }): ReactNode {
   const [isAsked, ask] = useState(false);
   const [wasUsed, use] = useState(() => localStorage.getItem("wallet.recentConnectorId") !== null);
@@ -129,7 +129,7 @@ function Foot(): ReactNode {
   );
 }
 
-/** Signed messages name the gateway's own address: signed elsewhere, they would be refused. */
+/** Signed messages name the gateway's address, and would be refused from another one. */
 function OtherAddress(): ReactNode {
   const { data } = useStatus();
   if (data === undefined || new URL(data.base_url).origin === location.origin) return null;
@@ -154,7 +154,7 @@ function NotFound(): ReactNode {
   );
 }
 
-/** An error of one page leaves the others. */
+/** Keeps the other pages when one fails. */
 class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state = { error: undefined as unknown };
 

@@ -29,15 +29,15 @@ import {
   url,
 } from "./testing/stage.ts";
 
-/** Of the development chains. */
+/** The mnemonic of the development chains. */
 const MNEMONIC = "test test test test test test test test test test test junk";
 const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 /** Every screen, without those whose address names something. */
 const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status", "verify", "nowhere"];
 
-/** Payments that are interrupted, what few people do, and what is wrong for a screen reader. */
+/** Interrupted payments, rare flows, and accessibility. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
-  /** Its own: its relayer is halted, and its day changes. */
+  /** A devnet of its own: the tests halt its relayer and change its day. */
   const { path: folder, remove } = deployedFolder();
   let own: Devnet;
   before(() =>
@@ -84,7 +84,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       await click(page, "Development wallet");
       const before = await fundsOf(31_339);
       await beginReloads(page);
-      // Nothing arrives before the page has been loaded again while it waits.
+      // Halts the relayer until the page was loaded again while it waits.
       const relayer = own.processes.find(({ name }) => name === "relayer")?.pid ?? 0;
       process.kill(relayer, "SIGSTOP");
       const waits = eventually(async () => (await reloadedStates(page))?.some(isWaiting) === true);
@@ -143,7 +143,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
 
   const steps = (page: Page) => page.getByRole("list", { name: "Steps" });
 
-  /** Goes on whenever the page waits for it. The states in which it was loaded again. */
+  /** Continues whenever the page waits. Returns the states in which the page was loaded again. */
   async function throughReloads(page: Page): Promise<string[]> {
     const done = page.getByRole("heading", { name: /added$/ });
     const button = (name: string) => main(page).getByRole("button", { name });
@@ -162,7 +162,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     }
   }
 
-  /** What the page keeps of a payment, changed. */
+  /** Changes the stored payment. */
   function keepPlan(page: Page, change: object): Promise<void> {
     return page.evaluate((text) => {
       const name = Object.keys(localStorage).find((each) => each.startsWith("dollars:")) ?? "";
@@ -218,7 +218,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     const { page, problems, close } = await openWindow();
     const receipt = await ask();
     const node = new URL(devnet.ready.chains[0]?.rpcUrl ?? "");
-    // Under another name it is no node that the gateway has named.
+    // Under another name it is not a node of the gateway.
     node.hostname = "localhost";
     // A link cannot choose the node.
     await page.goto(`${url}/?node=${encodeURIComponent(node.href)}#/verify?receipt=${receipt}`);

@@ -22,7 +22,7 @@ import {
   url,
 } from "./testing/stage.ts";
 
-/** What most people do. The rest is in dashboard.deep.test.ts. */
+/** The common flows. The rest is in dashboard.deep.test.ts. */
 const ACTIVATED_FROM = process.env.DEEP === "1" ? ([31_337, 31_338, 31_339] as const) : ([31_337, 31_338] as const);
 
 describe("the dashboard in Chromium", { skip: missingChromium }, () => {

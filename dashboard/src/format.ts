@@ -5,22 +5,22 @@ export function usd(nanoUsd: number | bigint): string {
   return grouped(formatDecimal(BigInt(nanoUsd), 9));
 }
 
-/** To the cent, for what is only looked at: below a cent, the first two digits that are not zero. */
+/** To the cent, for display only. Below a cent: the first two digits that are not zero. */
 export function shortUsd(nanoUsd: number | bigint): string {
   const nano = BigInt(nanoUsd);
   const half = stepOf(nano) / 2n;
   return inSteps(nano < 0n ? nano - half : nano + half, stepOf(nano));
 }
 
-/** The same of what was used, rounded up. */
+/** A used amount, to the cent, rounded up. */
 export function usedUsd(nanoUsd: number | bigint): string {
   return usd(roundedUp(BigInt(nanoUsd)));
 }
 
 /**
- * The same of what is left, rounded down: what is shown can be spent.
+ * A remaining amount, to the cent, rounded down: the shown amount can be spent.
  *
- * @param whole What there was. The result and `usedUsd` of the rest then add up to it.
+ * @param whole The total. The result and `usedUsd` of the rest add up to it.
  */
 export function leftUsd(nanoUsd: number | bigint, whole?: number | bigint): string {
   const nano = BigInt(nanoUsd);
@@ -42,7 +42,6 @@ function stepOf(nano: bigint): bigint {
   return size < 10_000_000n && step > 1n ? step / 10n : step;
 }
 
-/** Cuts off what is less than a step. */
 function inSteps(nano: bigint, step: bigint): string {
   return grouped(formatDecimal((nano / step) * step, 9));
 }

@@ -7,7 +7,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type * as z from "zod";
 import { keepReceipt } from "./verify/receipt-log.ts";
 
-/** This page's gateway, without any account. What it charges for is kept in the browser's log. */
+/** This page's gateway, without an account. Signed receipts go to the browser's log. */
 export const gateway = connect({ gateway: location.origin, fetch: keepingReceipts(keepReceipt) });
 
 export function gatewayRequest<T>(path: string, options?: RequestOptions): Promise<T> {
@@ -29,7 +29,7 @@ export function useReconciliations(): UseQueryResult<Reconciliations> {
   return useQuery({ queryKey: ["reconciliations"], queryFn: read, refetchInterval: 60_000 });
 }
 
-/** The `data` of a public answer. @param everyMs How often it is read again; absent: not by itself. */
+/** The `data` of a public answer. @param everyMs The interval of repeated reads; absent: none. */
 function useData<T>(path: string, everyMs?: number): UseQueryResult<T> {
   const read = async () => (await request<{ data: T }>(gateway, path)).data;
   return useQuery({ queryKey: [path], queryFn: read, refetchInterval: everyMs ?? false });
@@ -42,7 +42,7 @@ export function chainName({ chain_id: id, name }: Pick<Chain, "chain_id" | "name
   return spaced.slice(0, 1).toUpperCase() + spaced.slice(1);
 }
 
-/** A dollar's short name there. */
+/** The symbol of the chain's dollar. */
 export function dollarName({ stablecoin }: Chain): string {
   return stablecoin?.symbol ?? "dollars";
 }

@@ -13,7 +13,7 @@ export function Head({ title, children }: { title: string; children?: ReactNode 
   );
 }
 
-/** A part of a page with a title of its own. */
+/** A part of a page with a title. */
 export function Card({ title, side, children, className = "" }: CardParts): ReactNode {
   const id = useId();
   return (
@@ -30,7 +30,7 @@ export function Card({ title, side, children, className = "" }: CardParts): Reac
 }
 type CardParts = { title: string; side?: ReactNode; children: ReactNode; className?: string };
 
-/** When a button that has the focus is taken away, the heading of what took its place gets it. */
+/** If a focused button disappears, the heading of its replacement gets the focus. */
 export function KeepFocus({ children }: { children: ReactNode }): ReactNode {
   const part = useRef<HTMLDivElement>(null);
   const focused = useRef<EventTarget>(null);
@@ -69,7 +69,7 @@ export function Badge({ kind = "plain", children }: { kind?: Kind; children: Rea
   return <span className={`badge ${kind}`}>{children}</span>;
 }
 
-/** One large number with what it is. */
+/** One large number with its label. */
 export function Figure({ label, children, about }: { label: string; children: ReactNode; about?: ReactNode }) {
   return (
     <div className="stack tight">
@@ -81,8 +81,8 @@ export function Figure({ label, children, about }: { label: string; children: Re
 }
 
 /**
- * An amount, short; its tooltip is exact. What is left is rounded down, and what was used up, so that both add up to
- * the whole that `leftOf` names.
+ * A short amount with an exact tooltip. A remaining amount is rounded down and a used one up, so that both add up to
+ * `leftOf`.
  */
 export function Amount({ nano, leftOf, isExact = false, isLeft = false, isUsed = false }: AmountParts): ReactNode {
   const short = isUsed ? usedUsd : shortUsd;
@@ -108,7 +108,7 @@ export function Loading({ what }: { what: string }): ReactNode {
   );
 }
 
-/** What was read, or that it is read, or why it could not be. */
+/** The data of a query, its loading state, or its error. */
 export function Read<T>({ from, what, children }: ReadParts<T>): ReactNode {
   if (from.data !== undefined) return children(from.data);
   if (from.error === null) return <Loading what={what} />;
@@ -146,7 +146,7 @@ const CONTRACT_ERRORS: Readonly<Record<string, string>> = {
   ZeroAmount: "The amount is zero. Nothing was sent.",
 };
 
-/** A field with its label, what it is about, and what is wrong with it. */
+/** A field with its label, explanation and error. */
 export function Field({ label, about, error, children }: FieldParts): ReactNode {
   const id = useId();
   const [hint, wrong] = [`${id}-hint`, `${id}-wrong`];
@@ -214,7 +214,7 @@ export function Code({ text, label }: { text: string; label: string }): ReactNod
   );
 }
 
-/** How much of a whole is used. The numbers stand beside it as text. */
+/** The used part of a whole. The numbers are text beside it. */
 export function Meter({ used, whole }: { used: number; whole: number }): ReactNode {
   const part = whole === 0 ? 0 : Math.min(1, used / whole);
   return (

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Where the reader is: `#/receipt/abc?x=1` is the place `receipt`, its rest `abc`, and its query. */
+/** The parsed address: `#/receipt/abc?x=1` has the place `receipt`, the rest `abc`, and a query. */
 export type Route = { place: string; rest: string; query: URLSearchParams };
 
 export function useRoute(): Route {

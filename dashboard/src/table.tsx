@@ -3,14 +3,14 @@ import type { ReactNode } from "react";
 export type Column<T> = {
   title: string;
   cell: (row: T) => ReactNode;
-  /** `number`: to the right. `name`: what the row is of, its heading. */
+  /** `number`: aligned to the right. `name`: the heading of the row. */
   kind?: "number" | "name" | undefined;
   className?: string | undefined;
-  /** The whole of what a cell shows in short. */
+  /** The full text of a shortened cell. */
   whole?: (row: T) => string | undefined;
 };
 
-/** A table that scrolls by itself where the screen is too narrow; the keyboard scrolls it, too. */
+/** A table that scrolls on narrow screens, also by keyboard. */
 export function Table<T>({ label, caption, columns, rows, keyOf }: TableParts<T>): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off

@@ -32,8 +32,8 @@ export async function activate(connection: Connection, options: ActivateOptions)
 
 /**
  * Burns tokens on a secondary chain for as much balance, and waits until the gateway has credited it. The chain's coin
- * pays for the message. Above what the chain's own dollars cover it waits for them, which can take a day: `dueAt` of
- * the progress says until when. Irreversible.
+ * pays for the message. An amount above the chain's cover waits for its dollars, up to a day: `dueAt` of the progress
+ * is the latest time. Irreversible.
  */
 export async function activateFrom(
   connection: Connection,
@@ -56,7 +56,7 @@ export type BridgeOptions = SendOptions & {
   amountToken: bigint;
   fromChainId: number;
   toChainId: number;
-  /** Who gets the tokens; absent: the account. */
+  /** The recipient; absent: the account. */
   to?: `0x${string}`;
 };
 
@@ -76,7 +76,7 @@ export async function bridge(connection: Connection, options: BridgeOptions): Pr
   return { hash };
 }
 
-/** Waits until an activation that was sent is in the balance. */
+/** Waits until a sent activation is in the balance. */
 export async function untilCredited(
   connection: Connection,
   { chainId, hash, step }: { chainId: number; hash: Hash; step: Step },
@@ -96,7 +96,7 @@ export async function untilCredited(
     if (own?.stage === "discarded") {
       throw new ContractError(`The timelock has removed the activation ${hash}.`, { hash });
     }
-    // The gateway lists no activation on the primary chain before it is credited, and none for ever after.
+    // The gateway lists activations on the primary chain only after their credit, and not for ever.
     const ownBlock = own !== undefined ? null : arrived === null ? blockNumber : await arrived();
     const isCredited = own?.stage === "credited" || (ownBlock !== null && (await hasRead(connection, ownBlock)));
     if (isCredited) return onProgress?.({ stage: "credited", step, hash });
@@ -111,14 +111,14 @@ export async function untilCredited(
       onProgress?.({ stage: "waiting", step, hash, at, waitsFor, dueAt });
     }
     told = next;
-    // The node may have been asked about a block that is not its chain's any more.
+    // Throws if the block was replaced and the transaction is gone.
     await reader.getTransactionReceipt({ hash });
   }
 }
 
-/** How often the primary chain is asked about an activation that the gateway does not list, in polls. */
+/** Polls between two searches of the primary chain for an activation that the gateway does not list. */
 const POLLS_BETWEEN_SEARCHES = 30;
-/** When it is asked first: the gateway reads most messages before. */
+/** Polls before the first search: the gateway reads most messages earlier. */
 const POLLS_BEFORE_SEARCH = 5;
 
 /**
@@ -141,7 +141,7 @@ function forgottenSearch(
       if (found?.stage === "delivered") block = found.block;
     } catch (error) {
       if (error instanceof ContractError) throw error;
-      // Without a node of the primary chain the gateway alone tells.
+      // There is no node of the primary chain, so only the gateway can tell.
       search = undefined;
     }
     return block;
@@ -150,14 +150,14 @@ function forgottenSearch(
 
 export type Activations = z.infer<typeof activationsAnswer>["data"];
 
-/** What is on its way to an address, from every chain. */
+/** The activations on their way to an address, from every chain. */
 export async function readActivations(connection: Connection, address: `0x${string}`): Promise<Activations> {
   return (await request<{ data: Activations }>(connection, `/api/v1/activations/${address}`)).data;
 }
 
 export type Status = z.infer<typeof statusAnswer>["data"];
 
-/** The day's ceiling, how far the gateway follows the chain, the books. */
+/** The day's ceiling, the last processed block, and the token on every chain. */
 export async function readStatus(connection: Connection): Promise<Status> {
   return (await request<{ data: Status }>(connection, "/api/v1/status")).data;
 }

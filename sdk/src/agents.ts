@@ -14,7 +14,7 @@ import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 /** Agents are created on the primary chain. Stake and agent tokens have 18 decimals: amounts are in 1e-18 units. */
 export type AgentAddresses = { token: Address; owner: Address; safe: Address; treasury: Address };
 
-/** Creates an agent: its token, whose supply and ownership the account gets, a Safe and a treasury. */
+/** Creates an agent: a token, a Safe and a treasury. The account gets the supply and the ownership of the token. */
 export async function createAgent(
   connection: Connection,
   { name, symbol, supply, ...options }: SendOptions & { name: string; symbol: string; supply: bigint },
@@ -28,7 +28,7 @@ export async function createAgent(
   return { hash, agent: await createdAgent(connection, hash) };
 }
 
-/** What a transaction has created. */
+/** The agent that a transaction created. */
 export async function createdAgent(connection: Connection, hash: Hash): Promise<AgentAddresses> {
   const { reader } = await chainClients(connection);
   const { logs } = await reader.getTransactionReceipt({ hash });
@@ -38,7 +38,7 @@ export async function createdAgent(connection: Connection, hash: Hash): Promise<
   return { token, owner, safe, treasury };
 }
 
-/** Names the account that signs the agent's offers. It proves that it belongs to the agent. Null: none. */
+/** Sets the account that signs the agent's offers; null: none. The account signs a proof. */
 export async function setComputer(
   connection: Connection,
   { agentToken, computer, ...options }: SendOptions & { agentToken: Address; computer: OfferSigner | null },
@@ -70,11 +70,11 @@ const COMPUTER = {
 
 export type StakeOptions = SendOptions & {
   agentToken: Address;
-  /** Of the staking token, in 1e-18. */
+  /** In 1e-18 of the staking token. */
   amount: bigint;
   /**
-   * `back`: through the vault; the account can withdraw it and gets a share of what the agent's fees mint. `gift`: for
-   * good, and without a share.
+   * `back`: through the vault; the account can withdraw the stake and gets a share of the tokens that the agent's fees
+   * mint. `gift`: for good, and without a share.
    */
   as: "back" | "gift";
 };
@@ -134,13 +134,13 @@ export async function setReserve(
   return sendCall(connection, { chainId: entry.chain_id, step: "reserve", call }, options);
 }
 
-/** What the primary chain says of an agent, at its latest block. */
+/** An agent's state on the primary chain, at the latest block. */
 export type AgentBooks = AgentAddresses & {
   name: string;
   /** The zero address: none. */
   computer: Address;
   capacityTodayNanoUsd: bigint;
-  /** In 1e-18 of the staking token; with what counts from the next day on. */
+  /** In 1e-18 of the staking token, including stake that counts from the next day on. */
   stake: bigint;
   /** The cap; null: none. */
   reserve: bigint | null;
@@ -148,7 +148,7 @@ export type AgentBooks = AgentAddresses & {
   /** Not paid out yet. */
   owedSafeNanoUsd: bigint;
   owedTreasuryNanoUsd: bigint;
-  /** What the two have, in the stablecoin's own units and in token units. */
+  /** The balances of both, in the stablecoin's own units and in token units. */
   safeDollars: bigint;
   safeToken: bigint;
   treasuryDollars: bigint;

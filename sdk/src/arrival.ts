@@ -8,12 +8,12 @@ import { pause } from "./pause.ts";
 import { searchFrom } from "./search.ts";
 
 export type ArrivalOptions = {
-  /** They arrived, and wait until the day's cap or the chain's dollars cover them. Told once. */
+  /** Called once if the tokens have arrived and wait for the day's cap or the chain's dollars. */
   onWaiting?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 };
 
-/** Waits until tokens that were bridged are on the other chain. Throws `ContractError` if the timelock removed them. */
+/** Waits until bridged tokens are on the other chain. Throws `ContractError` if the timelock removed them. */
 export async function untilArrived(
   connection: Connection,
   { fromChainId, toChainId, hash }: { fromChainId: number; toChainId: number; hash: Hash },
@@ -32,7 +32,7 @@ export async function untilArrived(
   }
 }
 
-/** A message of the bridge on the other chain: it waits there, or has taken effect. */
+/** A message of the bridge on the other chain: waiting, or executed. */
 export type Arrival = { stage: "waiting" | "delivered"; hash: Hash; block: bigint };
 
 /**
@@ -78,7 +78,7 @@ export async function arrivalSearch(
 /** How far the clocks of two chains may be apart. */
 const SKEW_S = 3_600n;
 
-/** A block that is older than what can be about a transaction of that time, so that few blocks are searched. */
+/** A block shortly before the transaction's time, so that few blocks are searched. */
 async function blockBefore({ reader }: ChainClients, timestamp: bigint): Promise<bigint> {
   let [first, last] = [0n, await reader.getBlockNumber()];
   while (first < last) {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** What a page of others gets when it imports from this library. */
+/** The bundle of a page that imports from this library. */
 async function bundle(program: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: dirname(fileURLToPath(import.meta.url)), loader: "ts" },

@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { type DirectoryChain, readChain } from "./directory.ts";
 import { ClientError } from "./errors.ts";
 
-/** A chain as the client reaches it. */
+/** A chain's node and contracts. */
 export type ChainClients = {
   entry: DirectoryChain;
   chain: Chain;
@@ -11,7 +11,7 @@ export type ChainClients = {
   nodeOf: NodeOf;
 };
 
-/** Who chose the node, for the list of whom a check trusts. */
+/** The chooser of a node. A check names it as trusted. */
 export type NodeOf = "the client" | "the gateway";
 
 const made = new WeakMap<Connection, Map<number, Promise<ChainClients>>>();
@@ -50,7 +50,7 @@ async function makeClients(connection: Connection, entry: DirectoryChain): Promi
   return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
 }
 
-/** Whether there is code at the address: a smart account, or one that has delegated to code. */
+/** Whether the address has code: it is a smart account, or delegates to one. */
 export async function isContract({ reader }: ChainClients, address: `0x${string}`): Promise<boolean> {
   return ((await reader.getCode({ address })) ?? "0x") !== "0x";
 }

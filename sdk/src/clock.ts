@@ -2,12 +2,12 @@ import { readStatus } from "./activate.ts";
 import type { Connection } from "./connection.ts";
 import { oncePerConnection } from "./once.ts";
 
-/** A difference that no message is refused for, in ms. */
+/** A clock difference below which no message is refused, in ms. */
 const CLOSE_MS = 60_000;
 
 /**
- * The time at the gateway, in ms since 1970. It takes signed messages for ten minutes by its own clock, from which this
- * machine's may be far. Asked once for a connection.
+ * The time at the gateway, in ms since 1970. The gateway accepts a signed message for ten minutes by its own clock, and
+ * this machine's clock may be wrong. Asked once for a connection.
  */
 export async function gatewayTime(connection: Connection): Promise<number> {
   return Date.now() + (await aheadOfUs(connection));

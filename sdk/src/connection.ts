@@ -1,29 +1,32 @@
 import type { Hash, LocalAccount, Transport } from "viem";
 
 export type ConnectionOptions = {
-  /** The gateway's URL, the one that its signed messages name. */
+  /** The gateway's URL. Signed messages name it. */
   gateway: string;
   /** Signs messages, and signs or sends transactions. Not needed to read with an API key. */
   account?: Account | undefined;
   /** Reads with this key's credential instead of a session of the account. */
   apiKey?: string | undefined;
-  /** The token of a session that is open already, as `signIn` gives it. Without an account it is not opened again. */
+  /** The token of an open session, from `signIn`. Without an account, an expired session is not renewed. */
   session?: string | undefined;
-  /** A node, and trusted addresses, for each chain; by chain id. Without them the gateway's word is taken. */
+  /** A node and trusted addresses, by chain id. Absent: the gateway's are used. */
   chains?: Readonly<Record<number, ChainOptions>> | undefined;
   fetch?: typeof fetch | undefined;
-  /** How often chains and gateway are asked while a step waits, in ms: 1,000. */
+  /** The time between two polls of chains and gateway, in ms: 1,000. */
   pollMs?: number | undefined;
 };
 
 /** An account that signs transactions itself, or one whose wallet sends them. */
 export type Account = LocalAccount | WalletAccount;
 
-/** An account whose wallet sends its transactions, as browser wallets do. It may be a contract, such as a Safe. */
+/**
+ * An account whose wallet sends its transactions, such as a browser wallet's. The account may be a contract, such as a
+ * Safe.
+ */
 export type WalletAccount = {
   type: "wallet";
   address: `0x${string}`;
-  /** Of a contract: what its ERC-1271 `isValidSignature` takes. */
+  /** A contract's signature is for its ERC-1271 `isValidSignature`. */
   signMessage(options: { message: string }): Promise<`0x${string}`>;
   signTypedData: LocalAccount["signTypedData"];
   /**
@@ -44,13 +47,13 @@ export type WalletAccount = {
 export type ChainOptions = {
   /** viem's transport, such as `http("https://node.example")`. */
   transport?: Transport;
-  /** Contracts by name, as in `GET /api/v1/contracts`. An address here wins over the gateway's. */
+  /** Contracts by name, as in `GET /api/v1/contracts`. An address here replaces the gateway's. */
   contracts?: Readonly<Record<string, `0x${string}`>>;
   /** The most that a transaction may cost, in 1e-18 of the chain's coin: 1e17, `MAX_COST_WEI`. */
   maxCostWei?: bigint;
 };
 
-/** What every function of this library takes first. What was read once is kept for it: contracts, nodes, a session. */
+/** The first parameter of every function. Contracts, nodes and the session are read once for a connection. */
 export type Connection = {
   /** Without a slash at its end. */
   gateway: string;

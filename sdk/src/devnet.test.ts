@@ -101,7 +101,7 @@ for (const at of ["signed", "sent", "confirmed"] as const) {
         ["mint", "activate"],
       ],
     );
-    // To resume again is harmless.
+    // Resuming again is harmless.
     for (const each of signed) equal((await client.resume(each)).hash, each.hash);
     equal(await dollarsOf(client), before.dollars - DOLLAR);
     equal(await tokensOf(client, 31_337), 0n);

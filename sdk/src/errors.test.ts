@@ -6,7 +6,7 @@ import { http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { connect, createClient, createKey, readCredits, readStatus } from "./index.ts";
 
-/** What goes wrong outside the gateway's and the contracts' rules, each with a code of its own. */
+/** Errors that come neither from the gateway nor from a contract have their own codes. */
 async function served(listener: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

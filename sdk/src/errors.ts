@@ -5,7 +5,7 @@ export class RefusedError extends Error {
   override name = "RefusedError";
   readonly code: ErrorCode;
   readonly status: number;
-  /** The field of the request that it is about. */
+  /** The field of the request that is wrong. */
   readonly param: string | null;
   /** Numbers for programs: what was needed, what is left, when it resets. */
   readonly metadata: ErrorMetadata;
@@ -22,10 +22,10 @@ export class RefusedError extends Error {
   }
 }
 
-/** A contract refuses a transaction. It was not sent, or it was sent and reverted: `hash` is its hash then. */
+/** A contract refuses a transaction. A transaction that was sent and reverted has a `hash`. */
 export class ContractError extends Error {
   override name = "ContractError";
-  /** The contract's error, such as `ERC20InsufficientBalance`; null if it is not known. */
+  /** The contract's error, such as `ERC20InsufficientBalance`; null: unknown. */
   readonly errorName: string | null;
   readonly args: readonly unknown[];
   readonly hash: `0x${string}` | null;
@@ -42,9 +42,9 @@ export class ContractError extends Error {
 }
 
 /**
- * Something outside the gateway's and the contracts' rules.
+ * An error that comes neither from the gateway nor from a contract.
  *
- * - `unreachable`: no answer, or none that the gateway gives
+ * - `unreachable`: no answer, or an answer that is not a gateway's
  * - `no_account`: the call needs an account that can sign, and the client has none
  * - `no_credential`: the call needs an API key or an account, and the client has neither
  * - `unknown_chain`: the gateway names no such chain, or no contract of that name on it
@@ -57,8 +57,8 @@ export class ContractError extends Error {
  * - `wrong_contract`: a contract is not what the gateway says
  * - `no_market`: the gateway names no market of the token, or it has too few
  * - `price_moved`: the market asks more than the limit
- * - `wallet_rejected`: whoever owns the wallet did not agree
- * - `wallet_failed`: the wallet did not do what it was asked, for another reason
+ * - `wallet_rejected`: the owner of the wallet declined
+ * - `wallet_failed`: the wallet failed for another reason
  */
 export class ClientError extends Error {
   override name = "ClientError";

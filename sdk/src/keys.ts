@@ -15,10 +15,10 @@ export type NewApiKey = z.infer<typeof newKeyAnswer>;
 /** All optional. `limit` in dollars, like 5.00; `limit_reset` like `daily`; `expires_at` an RFC 3339 time. */
 export type KeyTerms = KeyTermTexts;
 
-/** What the wallet is asked to sign, and what signs and sends it. */
+/** The text that the wallet signs, and a function that signs and sends it. */
 export type PreparedKeyRequest<T> = { message: string; sign(): Promise<T> };
 
-/** The text for a request about a key, to be shown before it is signed. It is good for ten minutes. */
+/** The text for a request about a key, to show before signing. Valid for ten minutes. */
 export async function prepareKeyRequest<T = NewApiKey>(
   connection: Connection,
   asked: KeyRequest,
@@ -52,7 +52,10 @@ function idOf(asked: KeyRequest): string {
   return asked.type === "create" ? "" : encodeURIComponent(asked.keyId);
 }
 
-/** Signs for a new key with these terms. It is in the answer this once. The text is made here, not by the gateway. */
+/**
+ * Signs for a new key with these terms. The answer has the key, and no later answer. The text is made here, not by the
+ * gateway.
+ */
 export function createKey(connection: Connection, terms: KeyTerms = {}): Promise<NewApiKey> {
   return signedRequest(connection, { type: "create", terms });
 }
@@ -71,12 +74,12 @@ export async function limitKey(
   return (await signedRequest<{ data: ApiKey }>(connection, { type: "terms", keyId, terms })).data;
 }
 
-/** Those not revoked, the newest first. */
+/** The keys that are not revoked, newest first. */
 export async function listKeys(connection: Connection): Promise<ApiKey[]> {
   return (await requestAsOwner<z.infer<typeof keysAnswer>>(connection, "/api/v1/keys")).data;
 }
 
-/** Without a signature: another name, off and on again, or a lower limit in dollars. */
+/** Renames a key, disables or enables it, or lowers its limit. Needs no signature. */
 export async function changeKey(
   connection: Connection,
   keyId: string,
@@ -86,7 +89,7 @@ export async function changeKey(
   return (await requestAsOwner<{ data: ApiKey }>(connection, path, { method: "PATCH", body: change })).data;
 }
 
-/** At once and for good. */
+/** Revokes a key at once and for good. */
 export async function revokeKey(connection: Connection, keyId: string): Promise<void> {
   await requestAsOwner(connection, `/api/v1/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
 }

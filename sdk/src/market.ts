@@ -19,17 +19,16 @@ import { oncePerConnection } from "./once.ts";
 import { dollarScale, type Pay, type Permit, payDollars } from "./pay-dollars.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
-/** What tokens cost at the moment in the market pool of the primary chain (Uniswap v3). */
+/** The present cost of tokens in the market pool of the primary chain (Uniswap v3). */
 export type MarketQuote = {
   amountToken: bigint;
   /** In token units, 1e-6 dollar, rounded up, with the pool's fee. More than `amountToken`: minting is cheaper. */
   costToken: bigint;
 };
 
-/** By how much the price may rise between the quote and the purchase, in 0.01 %. */
+/** The maximum rise of the price between quote and purchase, in 0.01 %. */
 export const MARKET_SLIPPAGE_BPS = 50n;
 
-/** Whether the gateway names a market. */
 export function hasMarket({ contracts }: DirectoryChain): boolean {
   return ["marketPool", "swapRouter", "swapQuoter"].every((name) => Object.hasOwn(contracts, name));
 }
@@ -62,18 +61,18 @@ export function marketLimit({ amountToken, costToken }: MarketQuote): bigint {
 }
 
 export type BuyOptions = SendOptions & {
-  /** What is bought, in token units, 1e-6 dollar: exactly as much. */
+  /** The exact amount to buy, in token units, 1e-6 dollar. */
   amountToken: bigint;
   /** The most to pay, in the same units; absent: `marketLimit` of a quote now. */
   maxCostToken?: bigint;
-  /** Who gets the tokens; absent: the account. */
+  /** The recipient; absent: the account. */
   to?: `0x${string}`;
   pay?: Pay;
 };
 
 /**
- * Buys tokens in the market pool of the primary chain. It costs what the pool asks when the transaction is there, or
- * fails above the limit. Throws `ClientError` `no_market`, `price_moved`, `ContractError`.
+ * Buys tokens in the market pool of the primary chain. The cost is the pool's price at execution. The purchase fails
+ * above the limit. Throws `ClientError` `no_market`, `price_moved`, `ContractError`.
  */
 export async function buy(connection: Connection, options: BuyOptions): Promise<{ hash: Hash }> {
   const { amountToken, to = requireAccount(connection).address } = options;
@@ -118,7 +117,7 @@ type Market = Readonly<Record<"pool" | "router" | "quoter" | "dollar" | "token",
   scale: bigint;
 };
 
-/** The market, once it is sure that router and quoter use this pool, and that it is one of token and dollar. */
+/** The market. Checks that router and quoter use this pool, and that the pool is one of token and dollar. */
 const readMarket = oncePerConnection(async (connection: Connection): Promise<Market> => {
   const clients = await chainClients(connection);
   const { entry, reader } = clients;
@@ -167,7 +166,7 @@ function withPermit(
   swap: Hex,
   { dollar, amountDollar, permit: { deadline, v, r, s } }: { dollar: Hex; amountDollar: bigint; permit: Permit },
 ): Hex {
-  // If somebody else has used the permit already, it counts as well.
+  // `IfNecessary`: somebody else may have used the permit already.
   const args = [dollar, amountDollar, deadline, v, r, s] as const;
   const permitted = encodeFunctionData({ abi: routerAbi, functionName: "selfPermitIfNecessary", args });
   return encodeFunctionData({ abi: routerAbi, functionName: "multicall", args: [[permitted, swap]] });

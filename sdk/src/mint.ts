@@ -11,7 +11,7 @@ export type MintOptions = SendOptions & {
   amountToken: bigint;
   /** Absent: the primary chain. */
   chainId?: number;
-  /** Who gets the tokens; absent: the account. */
+  /** The recipient; absent: the account. */
   to?: `0x${string}`;
   pay?: Pay;
 };

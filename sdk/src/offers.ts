@@ -12,14 +12,14 @@ export type OfferState = z.infer<typeof offerAnswer>["data"];
 /** An agent's computer: a key of its own, or a wallet. */
 export type OfferSigner = Pick<Account, "address" | "signTypedData">;
 
-/** What an agent sells of its capacity, and the day's numbers. */
+/** An agent's offer, and the day's sales. */
 export async function readOffer(connection: Connection, agentToken: Address): Promise<OfferState> {
   return (await request<{ data: OfferState }>(connection, pathOf(agentToken))).data;
 }
 
 /**
- * Signs an offer with the agent's computer and puts it; with a share of 0, withdraws the offer. It replaces the one
- * before.
+ * Signs an offer with the agent's computer and sends it. The offer replaces the previous one; a share of 0 withdraws
+ * it.
  *
  * @param offer.day In days since 1970; 0: every day, until it is withdrawn.
  */

@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 
-/** Asks once for a connection, and again after a failure. */
+/** Calls a function once for each connection, and again after a failure. */
 export function oncePerConnection<T>(
   ask: (connection: Connection) => Promise<T>,
 ): (connection: Connection) => Promise<T> {

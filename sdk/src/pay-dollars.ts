@@ -10,12 +10,12 @@ import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
 export type Pay = "permit" | "approve";
 
-/** Who may take how many of the chain's dollars, in the dollar's own units. */
+/** The contract that takes the chain's dollars, and the amount in the dollar's own units. */
 export type Payment = { chainId: number; spender: `0x${string}`; amountDollar: bigint };
 
 /**
- * The dollar's own units in a token unit. Both contracts must agree: the minter alone could name a number by which more
- * dollars are signed away than were asked for.
+ * The dollar's own units in a token unit. Both contracts must agree, because a false minter could name a scale that
+ * takes more dollars.
  */
 export async function dollarScale(connection: Connection, { entry, reader }: ChainClients): Promise<bigint> {
   const [minter, dollar] = (["tokenMinter", "stablecoin"] as const).map((name) => contractOn(connection, entry, name));
@@ -34,10 +34,7 @@ const TOKEN_DECIMALS = 6n;
 
 export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
 
-/**
- * Lets a contract take dollars: by a permit, which the contract is to be given, or by an approval, which is sent here
- * and gives null.
- */
+/** Lets a contract take dollars. Returns a permit for the contract's call, or sends an approval and returns null. */
 export async function payDollars(
   connection: Connection,
   payment: Payment,
@@ -46,7 +43,7 @@ export async function payDollars(
   const account = requireAccount(connection);
   const clients = await chainClients(connection, payment.chainId);
   const dollar = contractOn(connection, clients.entry, "stablecoin");
-  // The dollar takes the signature of a private key, and no contract's.
+  // A permit needs the signature of a private key: contracts have none.
   const isApproved = options.pay === "approve" || (await isContract(clients, account.address));
   const domain = isApproved ? null : await permitDomain(clients, dollar);
   if (domain !== null) return signPermit(connection, { ...payment, clients, dollar, domain });
@@ -59,7 +56,7 @@ export async function payDollars(
 
 type At = Payment & { clients: ChainClients; dollar: `0x${string}` };
 
-/** Allows the amount, unless as much is allowed already: what is interrupted and done again approves once. */
+/** Approves the amount, unless it is approved already: an interrupted payment approves once. */
 async function approve(connection: Connection, at: At, options: SendOptions): Promise<void> {
   const { clients, chainId, spender, dollar, amountDollar } = at;
   const { address } = requireAccount(connection);
@@ -72,7 +69,7 @@ async function approve(connection: Connection, at: At, options: SendOptions): Pr
   await sendCall(connection, { chainId, step: "approve", call }, options);
 }
 
-/** The dollar's EIP-712 domain; null if it has none that we can make, and so no permit. */
+/** The dollar's EIP-712 domain; null: unknown, so there is no permit. */
 async function permitDomain({ reader, entry }: ChainClients, dollar: `0x${string}`): Promise<TypedDataDomain | null> {
   const contract = { address: dollar, abi: stablecoinAbi } as const;
   try {
@@ -88,7 +85,7 @@ async function permitDomain({ reader, entry }: ChainClients, dollar: `0x${string
   }
 }
 
-/** Seconds for which a permit is good. */
+/** The lifetime of a permit, in seconds. */
 const PERMIT_S = 3_600n;
 
 async function signPermit(connection: Connection, at: At & { domain: TypedDataDomain }): Promise<Permit> {

@@ -30,14 +30,14 @@ export type Payment = {
   shown: ShownProgress | null;
 };
 
-/** A transaction that was signed here, or that a wallet was asked to send. `resume` takes both. */
+/** A signed transaction, or one that a wallet was asked to send. `resume` takes both. */
 export type BegunTransaction = SignedTransaction | AskedTransaction;
 
 export type ShownProgress = {
   step: Step;
   stage: Progress["stage"];
   hash: string | null;
-  /** Of an activation on its way: what has to happen next, and the latest time of its end. */
+  /** For an activation on its way: the next event, and the latest time of its end. */
   waitsFor: string | null;
   dueAt: string | null;
 };
@@ -70,8 +70,8 @@ export function isBurned({ kept, shown }: Payment): boolean {
 const isActivation = (kept: BegunTransaction | null): boolean => kept?.step.startsWith("activate") === true;
 
 /**
- * Continues a payment to its end, or to the next transaction if `mayAsk` is false. Throws what its steps throw. The state
- * that was kept last then says whether a transaction may still be on its way.
+ * Continues a payment to its end, or to the next transaction if `mayAsk` is false. Throws what its steps throw. The
+ * state that was kept last then says whether a transaction may still be on its way.
  */
 export async function runPayment(connection: Connection, given: Payment, options: PaymentOptions): Promise<Payment> {
   const { keep, mayAsk, signal } = options;

@@ -1,4 +1,4 @@
-/** What a transaction does. */
+/** The purpose of a transaction. */
 export type Step =
   | "approve"
   | "mint"
@@ -11,22 +11,22 @@ export type Step =
   | "stake"
   | "reserve";
 
-/** What a wallet was asked to send, as JSON. */
+/** A transaction that a wallet was asked to send, as JSON. */
 export type AskedTransaction = {
   step: Step;
   chainId: number;
   /** The chain's latest block before the wallet was asked. */
   fromBlock: number;
-  /** The tokens that it makes or burns; null: none. */
+  /** The tokens that the transaction makes or burns; null: none. */
   moves: { from: `0x${string}`; to: `0x${string}`; amountToken: string } | null;
-  /** The dollars that it lets a contract take, in the dollar's own units; absent or null: none. */
+  /** The approved dollars, in the dollar's own units; absent or null: none. */
   allows?: { dollar: `0x${string}`; spender: `0x${string}`; amountDollar: string } | null;
-  /** As the wallet named it; absent: it did not yet. */
+  /** The wallet's hash; absent: not known yet. */
   hash?: `0x${string}`;
 };
 
 /**
- * How far a step has come.
+ * The progress of a step.
  *
  * - `signed`: the transaction is made. Keep it: `resume` goes on from here after any interruption
  * - `asked`: a wallet that sends by itself is asked to. Keep this, and the hash that `sent` tells: `resume` takes both
@@ -48,7 +48,7 @@ export type Progress =
       at: string;
       /** For people; null if the gateway does not say. */
       waitsFor: string | null;
-      /** When it is credited at the latest if all works; null if that is not known. */
+      /** The latest time of the credit; null if it is not known. */
       dueAt: string | null;
     }
   | { stage: "credited"; step: Step; hash: `0x${string}` };

@@ -1,8 +1,8 @@
 import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
 
 /**
- * A `fetch` that hands over the signed receipt of each paid answer, for any OpenAI client. It is in a header of a whole
- * answer, and in the usage of a stream; a stream has one if the request asked for usage.
+ * A `fetch` for any OpenAI client that hands over the signed receipt of each paid answer. A whole answer has the
+ * receipt in a header, a stream in its usage, if the request asked for usage.
  */
 export function keepingReceipts(keep: (receipt: string) => void, inner: typeof fetch = fetch): typeof fetch {
   return async (input, init) => {
@@ -34,7 +34,7 @@ function readReceipts(
   });
 }
 
-/** The receipts of a log of JSON lines `{"receipt":"..."}`. A line that a crash cut off is left out. */
+/** The receipts of a log of JSON lines `{"receipt":"..."}`. A line that a crash cut off is skipped. */
 export function receiptsOf(log: string): string[] {
   return log.split("\n").flatMap((line) => {
     try {

@@ -12,7 +12,9 @@ export type RequestOptions = {
   signal?: AbortSignal | undefined;
 };
 
-/** The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others. */
+/**
+ * The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others.
+ */
 export async function request<T>(connection: Connection, path: string, options: RequestOptions = {}): Promise<T> {
   const value = parse(await requestText(connection, path, options));
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as T;

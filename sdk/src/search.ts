@@ -2,8 +2,8 @@ import type { PublicClient } from "viem";
 import { inRanges } from "./verify/events-in-ranges.ts";
 
 /**
- * Makes a search that is repeated while one waits for an event. Each one reads the blocks that are new since the last
- * one, and those that the chain may have replaced, in ranges that the node answers.
+ * Makes a repeatable search for an event. Each search reads the new blocks and those that the chain may have replaced,
+ * in ranges that the node answers.
  */
 export function searchFrom<E>(
   reader: Pick<PublicClient, "getBlockNumber">,
@@ -20,5 +20,5 @@ export function searchFrom<E>(
   };
 }
 
-/** How many of the latest blocks are read again, since a chain may replace them. */
+/** The latest blocks that are read again, because a chain may replace them. */
 const REPLACED_BLOCKS = 1_000n;

@@ -26,26 +26,26 @@ export type ContractCall = {
   data: Hex;
   /** In wei. */
   value?: bigint;
-  /** Decodes its errors, those of the contracts that it calls included. */
+  /** Decodes the errors of the contract and of the contracts that it calls. */
   abi: Abi;
-  /** The tokens that it makes or burns, by which it is found again if only a wallet knows whether it was sent. */
+  /** The tokens that the call makes or burns. A search finds a wallet's transaction by them. */
   moves?: TokenMove;
-  /** The dollars that it lets a contract take, for the same purpose. */
+  /** The dollars that the call approves, for the same search. */
   allows?: Allowance;
-  /** By how much its gas may rise between the estimate and its block; absent: it does not depend on others. */
+  /** The possible rise of the gas between estimate and block; absent: none. */
   extraGas?: bigint;
 };
 
 export type SendOptions = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
 
-/** A transaction that was signed. Sending it again is harmless: a chain takes it once. */
+/** A signed transaction. Sending it again is harmless: a chain takes it once. */
 export type SignedTransaction = { step: Step; chainId: number; hash: Hash; serialized: Hex };
 
 /**
  * Simulates, signs and sends a transaction, and waits until it is in a block. Tells `signed` with the whole transaction
- * before it is sent: who keeps that can go on with `resume` after any interruption and never pays twice. A wallet that
- * sends by itself is asked instead, and `asked` tells what to keep. Throws `ContractError` with the contract's error,
- * decoded, `ClientError` `insufficient_gas`, `wallet_rejected`, `wallet_failed`.
+ * before sending. A program that stores it can `resume` after any interruption and never pays twice. A wallet that
+ * sends by itself tells `asked` instead. Throws `ContractError` with the contract's error, decoded, `ClientError`
+ * `insufficient_gas`, `wallet_rejected`, `wallet_failed`.
  */
 export async function sendCall(
   connection: Connection,
@@ -75,7 +75,7 @@ export async function sendCall(
 
 /**
  * The most that a transaction may cost in the chain's coin, in 1e-18 coin: its value, and its gas at the highest price.
- * A node names the price of gas and what a message between chains costs, and the gateway may have named the node.
+ * The node names the prices of gas and of messages between chains, and the gateway may have named the node.
  */
 export const MAX_COST_WEI = 10n ** 17n;
 
@@ -91,7 +91,7 @@ function requireCostWithin({ chains }: Connection, { entry }: ChainClients, cost
 
 type Fees = { gas?: bigint; maxFeePerGas?: bigint; gasPrice?: bigint };
 
-/** Sends a signed transaction, again if need be, and waits until it is in a block. */
+/** Sends a signed transaction if no node has it, and waits until it is in a block. */
 export async function sendSigned(
   connection: Connection,
   { step, chainId, hash, serialized }: SignedTransaction,
@@ -202,7 +202,7 @@ export function requireAccount({ account }: Connection): Account {
   throw new ClientError("no_account", "This needs an account that signs. Give the client one.");
 }
 
-/** The gas that it needs; null where others pay it. */
+/** The call's gas; null: somebody else pays it. */
 async function simulate(clients: ChainClients, account: Account, call: ContractCall): Promise<bigint | null> {
   const { reader, entry } = clients;
   const { to, data, value = 0n, abi, extraGas = 0n } = call;
@@ -222,9 +222,9 @@ async function simulate(clients: ChainClients, account: Account, call: ContractC
   return gas;
 }
 
-/** For an estimate that no node makes. Most of our transactions use less. */
+/** The gas to name if the node makes no estimate. Most of our transactions use less. */
 const USUAL_GAS = 300_000n;
-/** What the account is given for the estimate: nodes make none for an account that cannot pay. */
+/** The balance that the estimate assumes: nodes refuse an account that cannot pay. */
 const ENOUGH_WEI = 10n ** 24n;
 
 async function tooLittleGas(
@@ -242,7 +242,7 @@ async function tooLittleGas(
   return new ClientError("insufficient_gas", message);
 }
 
-/** Two digits, and the price of gas may rise by as much. */
+/** Rounds up to two digits, which leaves room for a higher price of gas. */
 function roundedUp(wei: bigint): bigint {
   const unit = 10n ** BigInt(Math.max(String(wei).length - 2, 0));
   return (wei / unit + 1n) * unit;
@@ -275,7 +275,7 @@ function revertDataOf(error: unknown): Hex | undefined {
   return data;
 }
 
-/** The node's own words, if it said any: the library's are about how it was called. */
+/** The node's message if there is one, else viem's. */
 function shortOf(error: unknown): string {
   if (!(error instanceof BaseError)) return String(error);
   return error.details === "" ? error.shortMessage : error.details;

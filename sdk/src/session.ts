@@ -8,7 +8,7 @@ import { type RequestOptions, request } from "./request.ts";
 
 const open = new WeakMap<Connection, Promise<string>>();
 
-/** Signs in, once for a connection: every signature is of one new message. The session lasts a day. */
+/** Signs in, once for a connection. The session lasts a day. */
 export function signIn(connection: Connection): Promise<string> {
   const known = open.get(connection);
   if (known !== undefined) return known;

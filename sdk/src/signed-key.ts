@@ -2,7 +2,7 @@ import type { Connection } from "./connection.ts";
 import type { NewApiKey } from "./keys.ts";
 import { request } from "./request.ts";
 
-/** Makes a key of a message that was signed elsewhere, such as in a browser. A message counts once. */
+/** Sends a key message that was signed elsewhere, such as in a browser. A message is valid once. */
 export function createSignedKey(
   connection: Connection,
   signed: { message: string; signature: string },

@@ -13,7 +13,7 @@ export type BookedRecord = z.infer<typeof bookedRecord>;
 export type Statements = z.infer<typeof statementsAnswer>["data"];
 export type StatementUse = z.infer<typeof statementUsesAnswer>["data"][number];
 
-/** The balance, and what is on its way to it. */
+/** The balance, and the activations on their way to it. */
 export async function readCredits(connection: Connection): Promise<Credits> {
   return (await requestAsReader<{ data: Credits }>(connection, "/api/v1/credits")).data;
 }
@@ -31,7 +31,7 @@ export type ActivityOptions = {
   keyId?: string | undefined;
 };
 
-/** What was spent, added up by any of `day`, `model` and `key`. */
+/** The account's spending, added up by any of `day`, `model` and `key`. */
 export async function readActivity(
   connection: Connection,
   { groupBy, ...options }: ActivityOptions & { groupBy: readonly ("day" | "model" | "key")[] },
@@ -51,7 +51,7 @@ export async function* receipts(connection: Connection, options: ActivityOptions
   }
 }
 
-/** The account's final debits from 0 on, and what is not final yet. */
+/** The account's final debits from 0 on, and the statement that is not final. */
 export async function readStatements(connection: Connection): Promise<Statements> {
   type Page = { data: Statements; next_after: number | null };
   const records: BookedRecord[] = [];
@@ -74,7 +74,7 @@ export async function* statementUses(connection: Connection, after = 0): AsyncGe
   }
 }
 
-/** A gateway that does not go forward would keep us for ever. */
+/** Throws if a page does not go forward: a false gateway would keep us for ever. */
 function nextAfter(next: number, after = 0): number {
   if (next > after) return next;
   throw new ClientError("unreachable", "The gateway's pages of statements do not go forward.");

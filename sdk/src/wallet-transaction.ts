@@ -44,7 +44,7 @@ export async function sendByWallet(
     moves: moves === undefined ? null : { ...moves, amountToken: String(moves.amountToken) },
     allows: allows === undefined ? null : { ...allows, amountDollar: String(allows.amountDollar) },
   };
-  // Whoever has stopped waiting must not find a new request in the wallet, of which nothing is kept.
+  // After an abort the wallet must show no new request, because nothing would be stored for it.
   options.signal?.throwIfAborted();
   options.onProgress?.({ stage: "asked", ...asked });
   const hash = await fromWallet(
@@ -54,9 +54,10 @@ export async function sendByWallet(
 }
 
 /**
- * Waits until what a wallet was asked to send is in a block. It is known by its hash, or by what it moves or allows: a
- * wallet may replace a transaction, and one with several owners names something else. Waits without end for what the
- * chain does not show. Throws `ContractError` if it failed, `ClientError` `lost_transaction` if nothing tells it apart.
+ * Waits until a wallet's transaction is in a block. The transaction is found by its hash, or by the tokens or dollars
+ * that it moves or approves: a wallet may replace a transaction, and a wallet with several owners names another hash.
+ * Waits without end for a transaction that the chain does not show. Throws `ContractError` if it failed, `ClientError`
+ * `lost_transaction` if nothing tells it apart.
  */
 export async function followAsked(
   connection: Connection,
@@ -93,8 +94,8 @@ async function receiptOf({ reader }: ChainClients, hash: Hash): Promise<Transact
 }
 
 /**
- * Searches the chain once for what a wallet was asked to send, from the block before it was asked. Null: the chain does
- * not show it, which says nothing about a request that is still open in the wallet.
+ * Searches the chain once for a wallet's transaction. Null: the chain does not show it, and its request may still be
+ * open in the wallet.
  */
 export async function findAsked(connection: Connection, asked: AskedTransaction): Promise<Hash | null> {
   const clients = await chainClients(connection, asked.chainId);
@@ -103,7 +104,6 @@ export async function findAsked(connection: Connection, asked: AskedTransaction)
   return doneSearch(connection, clients, asked)();
 }
 
-/** Makes a search by the event that it leaves. */
 function doneSearch(
   connection: Connection,
   { entry, reader }: ChainClients,
@@ -122,11 +122,11 @@ function doneSearch(
   const { dollar: address, spender, amountDollar } = allows;
   const event = { abi: stablecoinAbi, eventName: "Approval", args: { owner, spender }, strict: true } as const;
   const search = searchFrom(reader, fromBlock, (range) => reader.getContractEvents({ ...event, ...range, address }));
-  // A wallet lets its owner allow more.
+  // A wallet lets its owner approve more.
   return async () => (await search()).find(({ args }) => args.value >= BigInt(amountDollar))?.transactionHash ?? null;
 }
 
-/** The transaction of a smart account can succeed while what it was to do failed. */
+/** A smart account's transaction can succeed while its inner call failed. */
 function requireMoved(
   connection: Connection,
   { entry }: ChainClients,

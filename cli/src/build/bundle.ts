@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 /**
- * `npm pack` runs this before: all that the command needs, the workspaces and viem included, becomes one file, so that
- * the package has no dependencies. Node 20 runs it. The licenses of the packages in it go into a file beside it.
+ * `npm pack` runs this first. It bundles the command with the workspaces and viem into one file for Node 20, so that
+ * the package has no dependencies. A second file has the licenses of the bundled packages.
  */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const path = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
@@ -19,7 +19,7 @@ const { metafile } = await build({
 const folders = new Set(Object.keys(metafile.inputs).flatMap((file) => packageFolder(file) ?? []));
 writeFileSync(path("dist/LICENSES.txt"), [...folders].sort().map(licenseOf).join("\n\n"));
 
-/** Of a package of others. */
+/** The folder of a bundled npm package; undefined: our own file. */
 function packageFolder(file: string): string | undefined {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0];
 }

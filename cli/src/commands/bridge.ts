@@ -51,7 +51,7 @@ export const bridge = command({
     const onWaiting = (): void => context.say("bridge: there, and waits for what covers it, which can take a day");
     const sent = { fromChainId, toChainId, hash: paid.hash };
     const arrived = await untilArrived(connection, sent, { onWaiting }).catch((error: unknown) => {
-      // It was discarded: that is its end, and the same command would find it again.
+      // A discarded transfer is over: do not find it again.
       if (error instanceof ContractError && error.hash !== null) for (const forget of context.afterOutput) forget();
       throw error;
     });

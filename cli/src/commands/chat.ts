@@ -52,7 +52,7 @@ export const chat = command({
   },
 });
 
-/** The prompt, followed by what is piped. Undefined: the terminal is to be asked. */
+/** The prompt, followed by piped text; undefined: ask the terminal. */
 async function readPrompt({ readInput }: Context, prompt: string | undefined): Promise<string | undefined> {
   const piped = await readInput();
   if (prompt === undefined && piped === undefined) return undefined;

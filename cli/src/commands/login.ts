@@ -97,7 +97,7 @@ async function loginToDevnet(
   return loginAs(context, { gateway: ready.gatewayUrl, signing: { account, signer }, chains, terms });
 }
 
-/** Signs for a key, unless the login before has a good one of the same account. */
+/** Signs for a key, unless the previous login has a valid one for the same account. */
 async function loginAs(
   context: Context,
   { gateway, signing, chains, terms }: { gateway: string; signing: Signing; chains: ChainPins; terms: KeyTermTexts },
@@ -111,7 +111,7 @@ async function loginAs(
   return finish(context, made, true);
 }
 
-/** The login before is still good, and its key has the terms that it has. */
+/** Keeps the previous login. Its key keeps its terms. */
 function stay(context: Context, login: Login, { limit, limit_reset: reset, expires_at: expires }: KeyTermTexts) {
   if (limit === undefined && reset === undefined && expires === undefined) return finish(context, login, false);
   throw new UsageError(
@@ -147,14 +147,14 @@ function gatewayText(context: Context, named: string | undefined, earlier: Login
   throw new UsageError("Name the gateway: `infer login --gateway URL`. `infer login --devnet` is for `npm start`.");
 }
 
-/** The URL that signed messages name, which may be another than the one that was typed. */
+/** The URL that signed messages name. The typed URL may differ. */
 async function baseUrlOf(gateway: string): Promise<string> {
   const { base_url: url } = await readStatus(connect({ gateway }));
   if (new URL(url).host === new URL(gateway).host) return gatewayUrl(url);
   throw new ClientError("unreachable", `${gateway} says that it is ${url}: use that address if you trust it.`);
 }
 
-/** A keystore of the login before, so that `infer login` alone renews it. */
+/** The keystore of the previous login, so that `infer login` alone renews it. */
 async function keptSigning(
   context: Context,
   gateway: string,

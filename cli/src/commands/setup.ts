@@ -71,7 +71,7 @@ export const setup = command({
   text: ({ content, is_written: isWritten }) => (isWritten ? "" : content),
 });
 
-/** The named model, or the one for coding. Says what a coding tool misses in it. */
+/** The named model, or the default for coding. Says which needs of a coding tool the model lacks. */
 async function chooseModel({ environment, say }: Context, connection: Connection, option?: string): Promise<Model> {
   const named = option ?? (environment.INFERENCE_MODEL || undefined);
   if (named === undefined) {
@@ -90,11 +90,11 @@ function pathOf({ environment, workingFolder }: Context, { path, of, folderVaria
   const folder = folderVariable === null ? undefined : ownValue(environment, folderVariable);
   const base = of === "project" ? workingFolder : (environment.HOME ?? homedir());
   const file = folder ? join(folder, basename(path)) : join(base, path);
-  // A link stays one.
+  // A symbolic link stays a link.
   return existsSync(file) ? realpathSync(file) : file;
 }
 
-/** Returns where the file of before is kept. The first stays: it is the one without a setup. */
+/** Returns the path of the backup. The first backup stays, because it has no setup in it. */
 function writeWhole(path: string, content: string): string | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const backup = `${path}.before-infer`;

@@ -76,7 +76,7 @@ async function judgeFile(context: Context, choice: Choice, file: string, keccak:
   return judge(evidence, { isBundle: true, isAsked, settlement: contracts?.inferenceSettlement, keccak });
 }
 
-/** The node and the contract that are named here, or were at the login to the file's gateway. */
+/** The node and the contract that the options or the login to the file's gateway name. */
 function ownChain(context: Context, choice: Choice, { gateway, contract }: Partial<Evidence>): ChainOptions {
   const login = readLogin(context);
   const pins = readPins(choice, login?.gateway === gateway ? login?.chains : undefined);

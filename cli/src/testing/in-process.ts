@@ -8,10 +8,10 @@ import { openStateFolder } from "../state-folder.ts";
 
 export type Ran = { code: ExitCode; stdout: string; stderr: string };
 
-/** Thrown where a process is to die: nothing of the command runs after it. */
+/** Thrown to simulate the death of a process: no code of the command runs after it. */
 class Died extends Error {}
 
-/** The command line of one person: each run is in this process, with a state folder and a home of its own. */
+/** The command line in this process, with its own state folder and home. */
 export function makeTerminal(environment: Readonly<Record<string, string>> = {}, outside: Partial<Outside> = {}) {
   const home = mkdtempSync(join(tmpdir(), "infer-"));
   const variables: Record<string, string> = { HOME: home, XDG_STATE_HOME: join(home, "state"), ...environment };
@@ -47,7 +47,9 @@ export function makeTerminal(environment: Readonly<Record<string, string>> = {},
     home,
     variables,
     infer: (...argv: string[]): Promise<Ran> => runUntil(undefined, argv),
-    /** Runs it as if the process died when it has printed a line, or its output and before it forgets what it kept. */
+    /**
+     * Runs a command as if the process died after a line, or after the output and before the stored files are removed.
+     */
     async dies(at: RegExp | "output", ...argv: string[]): Promise<Ran> {
       const ran = await runUntil(at, argv);
       if (at === "output" ? ran.stdout === "" : !at.test(ran.stderr)) {

@@ -8,7 +8,7 @@ import { runAndKill } from "./killed.ts";
 type Terminal = ReturnType<typeof makeTerminal> & { json(...argv: string[]): Promise<Record<string, unknown>> };
 type Stand = {
   openTerminal(): Terminal;
-  /** A process can be killed between two calls of it. */
+  /** A slow node, so that a process can be killed between two calls. */
   slowNode(): string;
   devnet(): TestedDevnet;
   /** Staking tokens for the address. */
@@ -16,11 +16,11 @@ type Stand = {
 };
 type Chain = "primary" | "secondary1";
 
-/** What it moves on its chain and in the balance, in dollars, and how many transactions it takes. */
+/** The dollars that the command moves on its chain and in the balance, and the number of its transactions. */
 type Way = {
   argv: string[];
   chain: Chain;
-  /** The lines after which the process dies, in this order. After the last it has printed its output as well. */
+  /** The lines after which the process dies, in order. */
   at: string[];
   token: number;
   dollar: number;
@@ -31,7 +31,7 @@ type Way = {
 const isDeep = process.env.DEEP === "1";
 const steps = (name: string, ...more: string[]) =>
   ["signed", "sent", "confirmed", ...more].map((at) => `${name}: ${at}`);
-/** All of them take minutes: mint by permit and activate are interrupted at each also in the fast run. */
+/** All combinations take minutes. The fast run interrupts mint by permit and activate at each line. */
 const someOf = (all: string[], ...some: number[]) => (isDeep ? all : some.map((index) => all[index] ?? ""));
 const mintOf = { chain: "primary", token: 1, dollar: -1, credit: 0 } as const;
 const activationOf = { token: -1, dollar: 0, credit: 1, transactions: 1 } as const;
@@ -57,7 +57,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
 };
 
-/** What pays, interrupted at each step and run again: nothing is paid twice, and nothing is lost. */
+/** Paying commands, interrupted at each step and run again: nothing is paid twice, and nothing is lost. */
 export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): void {
   for (const [way, { argv, chain, at, ...moved }] of Object.entries(ways)) {
     test(`${way}: interrupted at any step and run again, it is paid once`, async () => {
@@ -74,7 +74,7 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
         deepEqual(await stateOf(terminal, devnet(), chain), movedBy(before, moved), line);
         match((await infer("resume")).stdout, /Nothing was interrupted/, line);
       }
-      // Its output is printed, and what it kept is not forgotten yet: the next run says what was done.
+      // The output is printed and the stored transaction remains: the next run reports it.
       const before = await stateOf(terminal, devnet(), chain);
       await terminal.dies("output", ...argv);
       match((await infer(...argv)).stderr, /Going on with/);
@@ -88,7 +88,7 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
     const login = await json("login", "--devnet", "--wallet", "3");
     await fund(String(login.address));
     const sent = async () => (await stateOf(terminal, devnet(), "primary")).transactions;
-    /** Dies at each of the lines in one go, and then ends. */
+    /** Dies at each of the lines in turn, and then ends. */
     const once = async (transactions: number, lines: string[], ...argv: string[]) => {
       const before = await sent();
       for (const line of lines) await dies(new RegExp(line), ...argv);
@@ -104,7 +104,7 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
     await once(1, steps("reserve"), "agent", "reserve", agent, "90");
     const key = ["--computer-key-file", "bee.key"];
     const { computer } = await once(1, steps("computer"), "agent", "computer", agent, ...key);
-    // An offer is no transaction: it says the same again.
+    // An offer is not a transaction: a second run sends it again.
     await dies("output", "agent", "offer", agent, "--share", "80", "--standing", ...key);
     await json("agent", "offer", agent, "--share", "80", "--standing", ...key);
     const books = await json("agent", "earnings", agent);
@@ -114,7 +114,7 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
   });
 }
 
-/** Whether it had ended before it died: a process that is killed after its last line may have. */
+/** True: the process ended before it was killed. */
 async function interrupt(
   { dies, variables }: Terminal,
   argv: string[],
@@ -141,7 +141,7 @@ async function stateOf({ json }: Terminal, { ready }: TestedDevnet, on: Chain): 
   return { ...(await books(json, chain?.chainId)), transactions: await reader.getTransactionCount({ address }) };
 }
 
-/** What the account has on a chain and in its balance, in dollars. */
+/** The account's dollars on a chain and in its balance. */
 export async function books(json: Terminal["json"], chainId = 31_337) {
   const { chains } = (await json("wallet")) as {
     chains: { chain_id: number; dollars: string; amount_token: string }[];

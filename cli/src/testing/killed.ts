@@ -3,10 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 
-/**
- * Runs the command in a process and kills that, without a chance to tidy up, when it has printed a line. Resolves to
- * whether it was killed; false: it ended before.
- */
+/** Runs the command in a process and kills it with SIGKILL after a line. False: it ended before. */
 export function runAndKill(
   argv: readonly string[],
   { at, environment }: { at: RegExp; environment: Readonly<Record<string, string | undefined>> },

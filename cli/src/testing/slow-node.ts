@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A node behind which each call takes some time, so that a process can be killed between two of them. */
+/** A proxy that delays each call of a node, so that a process can be killed between two calls. */
 export async function startSlowNode(rpcUrl: string, delayMs: number): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -4,7 +4,7 @@ import { eventually } from "@inference/protocol/testing/eventually";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** The command on a terminal, as a person has it: Python's standard library can open one, and Node's cannot. */
+/** The command on a pseudo-terminal, which Python's standard library can open and Node's cannot. */
 export function openTty(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
   const infer = [process.execPath, "--disable-warning=ExperimentalWarning", path("../main.ts"), ...argv];
   const child = spawn("python3", [path("terminal.py"), ...infer], {
@@ -18,7 +18,7 @@ export function openTty(argv: readonly string[], environment: Readonly<Record<st
   const hasEnded = (): boolean => child.exitCode !== null;
   return {
     screen: () => screen,
-    /** Waits until the screen has it. */
+    /** Waits until the screen matches. */
     async shows(pattern: RegExp): Promise<RegExpExecArray> {
       await eventually(() => pattern.test(screen) || hasEnded()).catch(() => {});
       const found = pattern.exec(screen);
@@ -26,7 +26,7 @@ export function openTty(argv: readonly string[], environment: Readonly<Record<st
       return found;
     },
     type: (text: string) => void child.stdin.write(text),
-    /** How it ended, and whether the terminal is as it was before. */
+    /** The exit code, and whether the terminal's settings are restored. */
     async ended(): Promise<{ code: number; isRestored: boolean }> {
       const [, code, state] = await this.shows(/\[ended with (-?\d+), terminal (\w+)\]/);
       return { code: Number(code), isRestored: state === "restored" };

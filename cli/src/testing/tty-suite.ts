@@ -9,7 +9,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { makeTerminal } from "./in-process.ts";
 import { openTty } from "./terminal.ts";
 
-/** After a question the cursor stands where the answer begins. */
+/** The screen after a question. */
 const PROMPT = /> [^\n]*$/;
 const UP = "\x1b[A";
 const restored = (code: number) => ({ code, isRestored: true });
@@ -17,7 +17,7 @@ const skip = spawnSync("python3", ["--version"]).status === 0 ? false : "no pyth
 
 type Terminal = Pick<ReturnType<typeof makeTerminal>, "infer" | "variables">;
 
-/** What a person sees and types at a terminal. */
+/** The command line at a terminal. */
 export function testTty(gateway: () => string, openTerminal: () => Terminal): void {
   test("a password is not shown, and Ctrl-C at its question leaves the terminal as it was", { skip }, async () => {
     const { home, variables, remove } = makeTerminal();

@@ -4,7 +4,7 @@ import type { Connection } from "@inference/sdk/connection";
 import { contractOn } from "@inference/sdk/directory";
 import { inRanges } from "@inference/sdk/verify/events-in-ranges";
 
-/** The agents that this wallet has made, the newest first. One that it sold is among them. */
+/** The agents that this wallet created, the newest first, including sold ones. */
 export async function agentsMadeBy(connection: Connection, owner: `0x${string}`): Promise<`0x${string}`[]> {
   const { entry, reader } = await chainClients(connection);
   const address = contractOn(connection, entry, "agentRegistry");

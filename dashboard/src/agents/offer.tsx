@@ -14,7 +14,7 @@ import type { Wallet } from "../wallet/wallet.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What an agent sells, and for who may sign: the form that changes it. */
+/** An agent's offer, with a form for its signer. */
 export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
   const { offer, today } = state;
   const isSigner = isAddressEqual(agent.computer, wallet.address);
@@ -106,7 +106,7 @@ function ChangeOffer({ wallet, agent, state: { offer, today } }: OfferParts): Re
   );
 }
 
-/** Offers count when the agent's computer has signed them: its owner says who that is. */
+/** The owner names the computer that signs offers. */
 function BecomeSigner({ wallet, agent }: Omit<OfferParts, "state">): ReactNode {
   const config = useConfig();
   const queries = useQueryClient();

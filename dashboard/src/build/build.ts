@@ -11,13 +11,13 @@ export type Site = { page: string; assets: Record<string, { type: string; text: 
 const source = fileURLToPath(new URL("..", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = fileURLToPath(new URL("../../dist", import.meta.url));
-/** Hosts read the first; the second are the files that it was made of. */
+/** Hosts read the first file. The second lists the sources. */
 const siteFile = join(folder, "site.json");
 const inputsFile = join(folder, "inputs.json");
 
 const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
-/** Builds the dashboard into `dist/site.json`, unless it is there and none of its files has changed since. */
+/** Builds the dashboard into `dist/site.json`, unless it exists and no source has changed. */
 export async function buildDashboard(): Promise<void> {
   if (isCurrent()) return;
   const { site, metafile } = await bundleDashboard();
@@ -26,7 +26,7 @@ export async function buildDashboard(): Promise<void> {
   write(siteFile, JSON.stringify(site));
 }
 
-/** For hosts that need the file: there is no dashboard in it, unless an earlier build left one. */
+/** Writes a file without a dashboard, unless an earlier build left one: hosts need the file. */
 export function withoutDashboard(): void {
   if (existsSync(siteFile)) return;
   mkdirSync(folder, { recursive: true });
@@ -68,7 +68,7 @@ export async function bundleDashboard(): Promise<{ site: Site; metafile: Metafil
   return { site: { page: pageOf({ entry, style, icon, preloads }), assets }, metafile, entry, style };
 }
 
-/** The files that come with one, directly or not, without those that it loads later. */
+/** The static imports of a file, indirect ones included. */
 export function staticImports(metafile: Metafile, entry: string): string[] {
   const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [basename(path), output]));
   const found = new Set<string>();
@@ -94,7 +94,7 @@ function isCurrent(): boolean {
   });
 }
 
-/** A host that starts meanwhile reads the old file or the new one. */
+/** Writes a file atomically, for a host that starts meanwhile. */
 function write(file: string, text: string): void {
   const temporary = `${file}.${process.pid}`;
   writeFileSync(temporary, text);

@@ -1,4 +1,4 @@
-/** The one page. Its files are named, so that the browser fetches all of them at once. */
+/** The HTML page. It names all files of the first view, so that the browser fetches them at once. */
 export function pageOf(files: { entry: string; style: string; icon: string; preloads: readonly string[] }): string {
   const preloads = files.preloads.map((name) => `<link rel="modulepreload" href="/assets/${name}">`).join("");
   return `<!doctype html>

@@ -7,7 +7,7 @@ import type { Wallet } from "../wallet/wallet.ts";
 
 type Door = "par" | "market";
 
-/** What the tokens cost at either door, and which one is taken: the cheaper, unless its reader says otherwise. */
+/** The two prices of tokens, at par and in the market, and the chosen one: the cheaper, unless the reader chooses. */
 export type Doors = {
   chosen: Door;
   choose(door: Door): void;
@@ -15,7 +15,7 @@ export type Doors = {
   state: "none" | "asked" | "known";
   /** In token units, 1e-6 dollar. */
   marketCost: bigint;
-  /** The most to pay there; null: the market is not what is taken. */
+  /** The most to pay in the market; null: par is chosen. */
   maxCostToken: bigint | null;
 };
 

@@ -6,7 +6,7 @@ import { chainName, gateway } from "../gateway.ts";
 import { Amount, Badge, Card } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
-/** Everything of this wallet that is on its way to the balance, wherever it was sent from. */
+/** All activations of this wallet on their way to the balance. */
 export function OnTheirWay({ wallet: { address, directory } }: { wallet: Wallet }): ReactNode {
   const { data } = useQuery({
     queryKey: ["activations", address],

@@ -8,7 +8,7 @@ import type { Wallet } from "../wallet/wallet.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
 import { useHoldings } from "./holdings.ts";
 
-/** How much, from which chain. */
+/** The form for amount, chain and price. */
 export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Payment) => void }): ReactNode {
   const { chains } = wallet.directory;
   const [chosen, choose] = useState(
@@ -19,7 +19,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
   const [pay, setPay] = useState<Payment["pay"]>("either");
   const chain = chains.find(({ chain_id: id }) => id === chosen);
   const holdings = useHoldings(wallet, chain?.chain_id ?? 0);
-  // Where there are no tokens, nothing is left to choose.
+  // Without tokens there is no choice.
   const source = holdings.data !== undefined && holdings.data.tokens > 0n ? wanted : "dollars";
   const amount = parseDecimal(text.trim(), 6);
   const doors = useDoors(wallet, chain, source === "dollars" ? amount : undefined);
@@ -132,7 +132,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
   );
 }
 
-/** What stands in the way, before anything is asked of the wallet. */
+/** Obstacles to a payment, shown before the wallet is asked. */
 function WalletNotes({ wallet, chain }: { wallet: Wallet; chain: Chain }): ReactNode {
   const { data } = useHoldings(wallet, chain.chain_id);
   const primary = wallet.directory.chains.find(({ role }) => role === "primary") ?? chain;

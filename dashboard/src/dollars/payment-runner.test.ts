@@ -45,7 +45,7 @@ const asked = {
   ...{ chainId: 1, fromBlock: 1, moves: { from: zeroAddress, to: address, amountToken: "1000000" }, allows: null },
 };
 
-/** A wallet that answers so, and how often it was asked. */
+/** A wallet with this answer, and the number of its requests. */
 function walletThat(answer: () => Promise<`0x${string}`>): WalletAccount & { asked: number } {
   const { signMessage, signTypedData } = signer;
   const wallet = {
@@ -61,7 +61,7 @@ function walletThat(answer: () => Promise<`0x${string}`>): WalletAccount & { ask
 const failing = (code: number) => () => Promise.reject(Object.assign(new Error("Internal JSON-RPC error"), { code }));
 const never = () => new Promise<never>(() => {});
 
-/** The dollar has 6 decimals, all is approved, and what else the chain tells. */
+/** A chain whose dollar has 6 decimals and is approved, with these other answers. */
 function chain(answer: (method: string) => unknown = () => undefined): Transport {
   return scriptedNode(1, (method, [call]) => {
     if (method !== "eth_call") return answer(method);
@@ -71,7 +71,7 @@ function chain(answer: (method: string) => unknown = () => undefined): Transport
   });
 }
 
-/** A tab of the browser. The module of each is its own, and locks and storage are shared. */
+/** A tab of the browser, with its own module, and shared locks and storage. */
 let tabs = 0;
 async function openTab(account: WalletAccount, node: Transport) {
   tabs += 1;
@@ -168,7 +168,7 @@ test("what is given up is looked for first, and again before the wallet is asked
   const tab = await openTab(wallet, late);
   tab.runner.notSent();
   await tab.until(({ payment, isRunning }) => !isRunning && payment?.kept === null);
-  // Its owner confirms the request that was still open.
+  // The owner confirms the open request.
   isMined = true;
   tab.runner.goOn();
   await until(() => readPayment(address)?.isMinted === true);

@@ -9,7 +9,7 @@ import type { PaymentState } from "./use-payment.ts";
 
 type Mark = "done" | "now" | "failed" | "later";
 
-/** Where the dollars are, step by step. */
+/** The steps of a payment. */
 export function Progress({
   wallet,
   payment,
@@ -179,7 +179,7 @@ function Waiting({ shown }: Pick<Payment, "shown">): ReactNode {
   );
 }
 
-/** What went wrong, and what to do. */
+/** The error of a payment, with a remedy. */
 function Problem({ error, on, payment }: { error: unknown; on: string; payment: Payment }): ReactNode {
   const code = error instanceof ClientError ? error.code : undefined;
   const words =

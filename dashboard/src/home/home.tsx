@@ -4,7 +4,7 @@ import { useStatus } from "../gateway.ts";
 import { QuoteBox } from "../models/quote.tsx";
 import { Amount, Badge, Card, Figure, Read } from "../parts.tsx";
 
-/** What this is, for somebody who has never heard of it. */
+/** The introduction for new readers. */
 export function Home(): ReactNode {
   return (
     <>

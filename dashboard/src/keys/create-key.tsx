@@ -12,7 +12,7 @@ type Form = { name: string; limit: string; window: LimitWindow; days: string };
 
 const EMPTY: Form = { name: "", limit: "5.00", window: "monthly", days: "" };
 
-/** A form for a key's terms, the exact text that is signed for them, and the key this once. */
+/** A form for a key's terms, the text to sign, and the new key, shown once. */
 export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
   const [form, setForm] = useState(EMPTY);
   const [terms, setTerms] = useState<KeyTerms>();

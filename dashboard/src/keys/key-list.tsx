@@ -130,7 +130,7 @@ function Opens({ is, set, label, isDanger = false }: OpensParts): ReactNode {
 }
 type OpensParts = { is: boolean; set: () => void; label: string; isDanger?: boolean };
 
-/** Of the key's limit, the balance and the day's limit for everybody: which one a request meets first. */
+/** The tightest limit of a request: the key's, the balance, or the day's ceiling. */
 function Binds({ apiKey, availableNanoUsd }: Pick<KeyCardParts, "apiKey" | "availableNanoUsd">): ReactNode {
   const status = useStatus();
   const left: [string, number | null | undefined, (number | undefined)?][] = [

@@ -6,7 +6,7 @@ import { useModels } from "../gateway.ts";
 import { Card, Code, Field, Note } from "../parts.tsx";
 import { TryKey } from "./try-key.tsx";
 
-/** The key, which is never shown again, and how programs are given it. */
+/** The new key, shown once, and its use in programs. */
 export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
   const models = useModels();
   useEffect(warnWhoLeaves, []);
@@ -68,7 +68,7 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
   );
 }
 
-/** Until it is unmounted: a link or a closed tab would lose the key. */
+/** Warns before a link or a closed tab loses the key, until the component unmounts. */
 function warnWhoLeaves(): () => void {
   const ending = new AbortController();
   const onClick = (event: MouseEvent): void => {

@@ -8,7 +8,7 @@ export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): Re
   const signing = useMutation({
     mutationFn: () => prepared.sign(),
     onSuccess: done,
-    // A message counts once.
+    // A message is valid once.
     onError: again,
   });
   return (

@@ -2,7 +2,7 @@ import type { KeyTermTexts } from "@inference/protocol/key-message";
 
 const TERMS: readonly string[] = ["name", "limit", "limit_reset", "expires_at"] satisfies (keyof KeyTermTexts)[];
 
-/** What a program asks for; null unless it listens on this computer, and waits for this very answer. */
+/** A program's request for a key; null: it does not listen on this computer, or has no state. */
 export function readLogin(query: URLSearchParams): { callback: string; state: string; terms: KeyTermTexts } | null {
   const [callback, state] = [query.get("callback") ?? "", query.get("state") ?? ""];
   if (!/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/.test(callback) || !URL.canParse(callback) || state === "") return null;
@@ -11,7 +11,7 @@ export function readLogin(query: URLSearchParams): { callback: string; state: st
   return { callback, state, terms };
 }
 
-/** What the program is handed: the signed message, and whose answer it is. */
+/** The code for the program: the signed message, and the login's state. */
 export function codeOf(signed: { state: string; message: string; signature: string }): string {
   const bytes = new TextEncoder().encode(JSON.stringify(signed));
   return btoa(String.fromCharCode(...bytes))

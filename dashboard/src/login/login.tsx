@@ -42,7 +42,7 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
   const message = prepared.data?.message;
   const signing = useMutation({
     mutationFn: async (message: string) => {
-      // The program makes the key of it, so the key is never on this page.
+      // The program sends the message, so the key is never on this page.
       const signature = await fromWallet(requireAccount(wallet.acting).signMessage({ message }));
       return codeOf({ state, message, signature });
     },

@@ -4,7 +4,7 @@ import { count } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
-/** What a model is paid by. */
+/** The unit of a model's prices. */
 export type Unit = "tokens" | "characters" | "images";
 
 export function unitOf(pricing: Pricing): Unit {
@@ -12,11 +12,10 @@ export function unitOf(pricing: Pricing): Unit {
 }
 
 /**
- * The most that a request costs, in nano-dollars: with the dearest price that can apply to it. Undefined if a price is
- * missing.
+ * The maximum cost of a request, in nano-dollars, at the highest price that can apply. Undefined: a price is missing.
  *
- * @param input Tokens or characters that are sent; of images, their number.
- * @param output Tokens that come back at most.
+ * @param input Input tokens or characters, or the number of images.
+ * @param output The most output tokens.
  */
 export function mostNanoUsd(
   pricing: Pricing,
@@ -65,7 +64,7 @@ function imagePrices({ image, image_by_quality: byQuality }: Pricing): ListedPri
   return [...sizes(image, ""), ...qualities].sort((one, other) => (one.atto < other.atto ? -1 : 1));
 }
 
-/** The usual one of some prices, with `from` if another one is dearer; null without a price. */
+/** The usual price, with `from` if another one is higher; null: no price. */
 export function priceCell([usual, ...others]: readonly ListedPrice[]): string | null {
   if (usual === undefined) return null;
   return `${others.some(({ atto }) => atto > usual.atto) ? "from " : ""}${shownPrice(usual)}`;

@@ -10,7 +10,7 @@ const INPUT: Readonly<Record<Unit, string>> = {
   images: "Images",
 };
 
-/** What a request costs at most. */
+/** A form that shows the maximum cost of a request. */
 export function QuoteBox(): ReactNode {
   const models = useModels();
   const [id, setId] = useState<string>();

@@ -7,7 +7,7 @@ import { NeedsSession } from "../wallet/gate.tsx";
 import { type SignedIn, useOwn } from "../wallet/wallet.ts";
 import { ServedBy } from "./receipt-list.tsx";
 
-/** Everything that is known of one request. */
+/** All data of one request. */
 export default function Receipt(): ReactNode {
   const { rest: id } = useRoute();
   return (

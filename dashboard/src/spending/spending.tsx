@@ -10,7 +10,7 @@ import { ReceiptList } from "./receipt-list.tsx";
 import { by, byDay, daysLeft, type Sum } from "./totals.ts";
 
 const DAYS = 30;
-/** The balance is low when it lasts for fewer days of the last seven. */
+/** The balance is low if it lasts fewer days, at the average of the last seven. */
 const FEW_DAYS = 3;
 
 export default function Spending(): ReactNode {

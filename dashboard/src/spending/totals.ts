@@ -1,13 +1,13 @@
 import type { ActivityTotal } from "@inference/sdk/spending";
 
-/** What was spent under one name. */
+/** The spending under one name. */
 export type Sum = { name: string; nanoUsd: number; requests: number };
 
 const DAY_MS = 86_400_000;
 
 /**
- * The last days up to today, those on which nothing was spent too. The gateway's clock dates the totals and may be on
- * another day than this one, so the days go as far as the totals do.
+ * The last days up to today, including days without spending. The gateway's clock dates the totals and may be a day
+ * ahead, so the last total ends the list.
  */
 export function byDay(totals: readonly ActivityTotal[], days: number, now = Date.now()): Sum[] {
   const sums = by(totals, ({ date }) => date ?? "");
@@ -20,7 +20,7 @@ export function byDay(totals: readonly ActivityTotal[], days: number, now = Date
   return names.map((name) => sums.find((sum) => sum.name === name) ?? { name, nanoUsd: 0, requests: 0 });
 }
 
-/** What is named, the most expensive first. */
+/** The totals by name, the largest first. */
 export function by(totals: readonly ActivityTotal[], nameOf: (total: ActivityTotal) => string): Sum[] {
   const sums = new Map<string, Sum>();
   for (const total of totals) {
@@ -35,9 +35,7 @@ export function by(totals: readonly ActivityTotal[], nameOf: (total: ActivityTot
   return [...sums.values()].sort((one, other) => other.nanoUsd - one.nanoUsd);
 }
 
-/**
- * For how many days the balance lasts if the days go on as the last seven were; null if nothing was spent in them.
- */
+/** The days that the balance lasts at the average of the last seven; null: nothing was spent. */
 export function daysLeft(days: readonly Sum[], availableNanoUsd: number): number | null {
   const week = days.slice(-7).reduce((sum, { nanoUsd }) => sum + nanoUsd, 0);
   return week === 0 ? null : Math.floor((availableNanoUsd * 7) / week);

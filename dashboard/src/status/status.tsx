@@ -4,7 +4,7 @@ import { chainName, type Status as StatusData, useDirectory, useReconciliations,
 import { Amount, Badge, Card, Figure, Head, Meter, Note, Read } from "../parts.tsx";
 import { Table } from "../table.tsx";
 
-/** What anybody may know of the service. */
+/** The public state of the service. */
 export function Status(): ReactNode {
   const status = useStatus();
   return (

@@ -14,13 +14,13 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...args, "--disable-background-networking", "--disable-sync"] });
 }
 
-/** A page, and what went wrong in it: errors, what its policy refused, and requests to other hosts. */
+/** A page, and its problems: errors, violations of its policy, and requests to other hosts. */
 export type WatchedPage = { page: Page; problems: string[]; scriptBytes(): Promise<number>; close(): Promise<void> };
 
-/** What a test has a wallet do when it is next asked. */
+/** A test's rule for the wallet's next request. */
 export type WalletRule = {
   method: string;
-  /** `reload`: it does as asked, and the page is loaded again before it learns so. `hang`: it never does or answers. */
+  /** `reload`: it obeys, and the page is loaded again before the answer. `hang`: it never answers. */
   does: "reject" | "reload" | "hang";
 };
 
@@ -34,7 +34,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const scripts: Promise<number>[] = [];
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => {
-    // A request that the gateway refuses is no fault of the page.
+    // An error status of the gateway is not a problem of the page.
     if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) problems.push(message.text());
   });
   page.on("request", (request) => {
@@ -53,7 +53,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   };
 }
 
-/** The wallet's next request of this method is answered so; null: as usual. */
+/** Sets the rule for the wallet's next request of this method; null: none. */
 export function setRule(page: Page, rule: WalletRule | null): Promise<void> {
   return page.evaluate((text) => localStorage.setItem("test-rule", text), JSON.stringify(rule));
 }
@@ -81,8 +81,8 @@ function obeyRules(): void {
 }
 
 /**
- * From now on the page is loaded again in each state of a payment, at once when it is kept. What the wallet is asked to
- * send it does not send at first, as if it was closed; then it does, and the page is loaded again before it learns so.
+ * Starts to load the page again in each stored state of a payment. The wallet ignores the first request to send, as if
+ * it was closed. It obeys the second one, and the page is loaded again before the answer.
  */
 export function beginReloads(page: Page): Promise<void> {
   return page.evaluate(() => localStorage.setItem("test-states", "[]"));
@@ -94,7 +94,7 @@ export function reloadedStates(page: Page): Promise<string[] | undefined> {
   return page.evaluate(read).catch(() => undefined);
 }
 
-/** Runs in the page before it. */
+/** Runs in the page before its own scripts. */
 function reloadAtStates(): void {
   const { setItem } = Storage.prototype;
   const keep = (name: string, value: unknown) => setItem.call(localStorage, name, JSON.stringify(value));
@@ -119,7 +119,7 @@ function reloadAtStates(): void {
 
 const axeSource = createRequire(import.meta.url)("axe-core").source as string;
 
-/** What axe finds wrong on a page, each with where. */
+/** The findings of axe on a page, with their places. */
 export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
@@ -132,7 +132,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
   });
 }
 
-/** By how many pixels the page is wider than the window. */
+/** The pixels by which the page is wider than the window. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }

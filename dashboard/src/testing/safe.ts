@@ -7,8 +7,8 @@ type Asked = { method: string; params?: unknown[] };
 type Call = { to: Address; data: Hex; value?: Hex };
 
 /**
- * Announces a Safe as a wallet. It signs by ERC-1271. What it sends gets another number than its transaction has, as
- * Safes with several owners do.
+ * Announces a Safe as a wallet. It signs by ERC-1271. The wallet returns another hash than the transaction's, like
+ * Safes with several owners.
  */
 export async function announceSafe(
   context: BrowserContext,

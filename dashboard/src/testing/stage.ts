@@ -27,7 +27,7 @@ export async function startStage(startDevnet: () => Promise<typeof devnet> = sha
   url = devnet.ready.gatewayUrl;
 }
 
-/** A window of its own, in which nobody has been yet. */
+/** A new window without any state. */
 export async function openWindow(options?: BrowserContextOptions): Promise<WatchedPage> {
   return openPage(await (started ?? Promise.reject(new Error("The stage is not started."))), options);
 }
@@ -65,7 +65,7 @@ export function chainOf(chainId: ChainId): ReadyFile["chains"][number] {
   return chain;
 }
 
-/** What the wallet has on a chain, in 1e-6 dollar, and how many transactions it has sent. */
+/** The wallet's dollars and tokens on a chain, in 1e-6 dollar, and its number of sent transactions. */
 export async function fundsOf(chainId: ChainId): Promise<{ dollars: bigint; tokens: bigint; sent: number }> {
   const { name, rpcUrl } = chainOf(chainId);
   const reader = createPublicClient({ transport: http(rpcUrl) });

@@ -11,15 +11,15 @@ import { isInChunk, settledUseOf } from "@inference/sdk/verify/statements";
 import { bytesToHex, type Hex, hexToBytes } from "viem";
 
 export type Outcome = "pass" | "fail" | "skipped";
-/** What was looked at, what was found, and whom one has to believe for it. */
+/** A check, its result, and the parties that the result relies on. */
 export type Finding = { title: string; outcome: Outcome; detail: string; trusts: readonly string[] };
 
 /**
- * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to the root of a
- * statement, and that to a debit in a chunk whose root the contract stores in a final block.
+ * Follows one receipt to the chain by our own computation: from its text to a leaf, from the leaf to the root of a
+ * statement, and from the root to a debit in a chunk. The contract stores the chunk's root in a final block.
  *
  * @param reading Reads the receipt; its `chains` name the node.
- * @param of.node Whose node that is, for people.
+ * @param of.node The node's name for people.
  */
 export async function checkReceipt(
   reading: Connection,
@@ -98,9 +98,7 @@ type Under = {
   settlement: NonNullable<Receipt["settlement"]>;
 };
 
-/**
- * Of a long statement: whether all its uses, this one among them, make the root. An API key sees its own uses alone.
- */
+/** Whether all uses of a long statement, with this one, make its root. An API key sees only its own uses. */
 async function isRootOf(reading: Connection, { contract, account, leaf, settlement }: Under): Promise<boolean> {
   const { record, statement } = settlement;
   if (record === null || statement === null) return false;

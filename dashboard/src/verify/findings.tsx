@@ -7,7 +7,7 @@ const MARKS: Readonly<Record<Outcome, [string, string, string]>> = {
   skipped: ["", "–", "not checked"],
 };
 
-/** One line for each check: what was found, and whom one has to believe. */
+/** One line for each check, with its result and the parties that it relies on. */
 export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
   return (
     <ol className="steps" aria-label="Checks">

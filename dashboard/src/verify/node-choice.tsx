@@ -1,10 +1,10 @@
 import { type ReactNode, useId, useState } from "react";
 import { Field, Note } from "../parts.tsx";
 
-/** Who tells what the public record says. */
+/** The source of chain data. */
 export type NodeChoice = { kind: "service" } | { kind: "wallet" } | { kind: "own"; url: string };
 
-/** The node that this page was opened with, which its policy lets it reach. Whoever made the link has named it. */
+/** The node in this page's address, which its policy allows. The maker of the link chose it. */
 const linkedNode = new URLSearchParams(location.search).get("node");
 
 const CHOSEN = "chosen-node";
@@ -15,7 +15,7 @@ export function firstChoice(): NodeChoice {
   return isChosen ? { kind: "own", url: linkedNode } : { kind: "service" };
 }
 
-/** Whom one believes with this choice. */
+/** The party that this choice relies on. */
 export function nodeName(choice: NodeChoice): string {
   if (choice.kind === "service") return "the service's node";
   return choice.kind === "wallet" ? "the node of your wallet" : `the node ${hostOf(choice.url)}, which you chose`;

@@ -24,7 +24,7 @@ function kept(): string {
   return localStorage.getItem(NAME) ?? "";
 }
 
-/** What this page made, and what a log of the customer's has. Null: neither has anything. */
+/** The receipts of this page and of the customer's log; null: none. */
 export function readReceipts(log: string): RequestLog | null {
   const receipts = receiptsOf(`${kept()}\n${log}`);
   return receipts.length === 0 ? null : { receipts, isComplete: false };

@@ -166,7 +166,7 @@ function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
   );
 }
 
-/** Evidence that somebody kept is judged again, without a network. */
+/** Judges stored evidence, without a network. */
 function KeptEvidence(): ReactNode {
   const judging = useMutation({
     mutationFn: async (text: string) => {
@@ -197,7 +197,7 @@ function KeptEvidence(): ReactNode {
   );
 }
 
-/** @param node Who was asked what the main chain says; absent: nobody, the evidence says it. */
+/** @param node The node of the main chain; absent: the evidence has the chain's part. */
 function Judged({ checks, node }: Pick<Verdict, "checks"> & { node?: string }): ReactNode {
   return (
     <div className="stack">
@@ -217,7 +217,6 @@ function Judged({ checks, node }: Pick<Verdict, "checks"> & { node?: string }): 
   );
 }
 
-/** Said before the checks begin. */
 function NotProven({ lines }: { lines: readonly string[] }): ReactNode {
   return (
     <Note>

@@ -5,7 +5,7 @@ import { defineChain, http } from "viem";
 import { createConfig, injected } from "wagmi";
 import { connect } from "wagmi/actions";
 
-/** A wallet that is on another chain than it has told last. */
+/** A wallet on another chain than its last event said. */
 const address = `0x${"9".repeat(40)}` as const;
 const hash = `0x${"d".repeat(64)}` as const;
 Object.assign(globalThis, { window: globalThis, location: { origin: "https://gateway.example" } });

@@ -11,9 +11,9 @@ export function walletAccount(config: Config, address: `0x${string}`): WalletAcc
     const provider = await providerOf(config);
     return createWalletClient({ account: address, transport: custom(provider, { retryCount: 0 }) });
   };
-  /** Wallets sign typed data for the chain that they are on alone. */
+  /** Wallets sign typed data for their present chain only. */
   const goTo = async (chainId: number): Promise<void> => {
-    // The wallet itself says where it is: what was told of it may be old.
+    // Asks the wallet for its chain, because its last event may be old.
     if ((await (await client()).getChainId()) !== chainId) await switchChain(config, { chainId });
   };
   return {

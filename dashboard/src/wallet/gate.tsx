@@ -23,7 +23,7 @@ export function NeedsSession({ why, children }: Gate<SignedIn>): ReactNode {
 }
 
 type Gate<T> = {
-  /** What it is for, as a sentence. */
+  /** The reason, as a sentence. */
   why: string;
   children: (given: T) => ReactNode;
 };

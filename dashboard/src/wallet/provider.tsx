@@ -4,7 +4,7 @@ import { useDirectory } from "../gateway.ts";
 import { Read } from "../parts.tsx";
 import { walletConfig } from "./config.ts";
 
-/** What uses a wallet stands below this. There may be several: all share one state. */
+/** The parent of components that use a wallet. Several parents share one state. */
 export function WithWallet({ children }: { children: ReactNode }): ReactNode {
   const directory = useDirectory();
   return (

@@ -10,10 +10,10 @@ import { keepSession, useSession } from "./session.ts";
 /** A wallet that is connected. */
 export type Wallet = {
   address: `0x${string}`;
-  /** The chain that it is on now; undefined: one that it does not tell. */
+  /** The wallet's present chain; undefined: unknown. */
   chainId: number | undefined;
   directory: Directory;
-  /** Asks the wallet for what needs a signature. */
+  /** Asks the wallet for signatures. */
   acting: Connection;
 };
 
@@ -52,7 +52,7 @@ export function useSignedIn(wallet: Wallet | null): SignedIn | null {
   return wallet === null || token === null || reading === null ? null : { ...wallet, token, reading };
 }
 
-/** What is read with a session. One that is over is forgotten, and its page asks to sign in again. */
+/** Reads data with a session. An expired session is deleted, and the page asks to sign in again. */
 export function useOwn<T>(
   { address, reading, token }: SignedIn,
   name: readonly unknown[],

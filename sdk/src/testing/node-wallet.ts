@@ -15,7 +15,7 @@ import type { WalletAccount } from "../connection.ts";
 /** The RPC URL of each chain. */
 type Nodes = Readonly<Record<number, string>>;
 
-/** A wallet as browsers have one: it signs, and sends by itself. Of an address alone the local node has the key. */
+/** A wallet like a browser's: it signs, and sends by itself. The local node has the keys of bare addresses. */
 export function nodeWallet(nodes: Nodes, account: Address | LocalAccount): WalletAccount {
   const address = typeof account === "string" ? account : account.address;
   const [first = ""] = Object.values(nodes);

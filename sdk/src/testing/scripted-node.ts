@@ -2,7 +2,7 @@ import { custom, type Transport } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { type Account, type Connection, connect } from "../connection.ts";
 
-/** For what a real node does seldom: to refuse, to lie, to lose a transaction, to be behind another one. */
+/** Nodes that refuse, lie, lose a transaction, or lag: real ones do this seldom. */
 
 const at = (digit: string) => `0x${digit.repeat(40)}` as const;
 export const contracts = {
@@ -98,10 +98,10 @@ const block = {
 
 export const hex = (value: bigint | number): `0x${string}` => `0x${value.toString(16)}`;
 
-/** As a contract returns a number. */
+/** A number as a contract returns it. */
 export const word = (value: bigint): `0x${string}` => `0x${value.toString(16).padStart(64, "0")}`;
 
-/** Of a transaction in block 5. */
+/** The receipt of a transaction in block 5. */
 export function receiptOf(hash: `0x${string}`, { isReverted = false, logs = [] as readonly unknown[] } = {}): unknown {
   const [from, to] = [at("9"), at("8")];
   return {

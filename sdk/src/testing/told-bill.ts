@@ -15,11 +15,11 @@ import { settledUseOf, settleRecordOf } from "../verify/statements.ts";
  * A bill as a gateway tells it, whose leaves, roots and chunks are made to fit: also one of a gateway that lies well.
  */
 export type Story = {
-  /** What is billed, in order of settlement. The last one waits. */
+  /** The billed requests, in order of settlement. The last one waits. */
   billed: Billed[];
   /** How many uses the final statements have. The first statement is paid in two records. */
   sealed: number[];
-  /** What the customer kept, at the charge that its receipt has. */
+  /** The customer's receipts, with their charges. */
   kept: Billed[];
   /** The agents' parts that the records have, by statement. Absent: as the uses say. */
   parts?: BookedRecord["parts"][];
@@ -31,7 +31,7 @@ export type Billed = {
   day: string;
   servedBy: string;
   basis: ListedReceipt["basis"];
-  /** What is charged before it for nothing. */
+  /** A charge before the request, without a use. */
   gap?: number;
 };
 
@@ -59,7 +59,7 @@ export function billedAt(index: number, day: string): Billed {
   return { id: `req_0${index}${"0".repeat(24)}`, charge: CENT, day, servedBy: "protocol", basis: "usage" };
 }
 
-/** What the gateway and an honest chain say of it, on the day after the last use. */
+/** The evidence of a gateway and an honest chain, on the day after the last use. */
 export function evidenceOf(story: Story): Evidence {
   const uses = usesOf(story.billed);
   const receipts = story.billed.map(receiptOf);

@@ -9,9 +9,8 @@ import type { Connection } from "../connection.ts";
 import { contractOn } from "../directory.ts";
 
 /**
- * The contracts of the books. The settlement contract leads to all others, on every chain: each is read from the one
- * before it, where neither can change. So whoever trusts its address need not take the gateway's word for more. An
- * address that the client names wins.
+ * The contracts that hold the token's reserves. The settlement contract leads to all others on every chain, by links
+ * that cannot change. So its address alone must be trusted. An address that the client names is used instead.
  */
 export type PrimaryContracts = Record<"settlement" | "minter" | "stablecoin" | "bridge", Hex>;
 export type SecondaryContracts = Record<"token" | "outbox" | "stablecoin", Hex>;
@@ -29,7 +28,7 @@ export async function primaryContracts(
   return { settlement: settlement.address, minter, stablecoin, bridge };
 }
 
-/** Throws if the chain is not the one that has this LayerZero endpoint id. */
+/** Throws if the chain has another LayerZero endpoint id. */
 export async function secondaryContracts(
   connection: Connection,
   { primary, bridge, there, eid }: { primary: ChainClients; bridge: Hex; there: ChainClients; eid: number },

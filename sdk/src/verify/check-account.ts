@@ -92,7 +92,7 @@ function openPrices(prices: Evidence["said"]["prices"]) {
   return ({ price_snapshot: id, model }: ListedReceipt) => read.get(id ?? "")?.get(model ?? "");
 }
 
-/** Receipts that the gateway may have forgotten are skipped. A later one that is missing is a failure. */
+/** Skips receipts that the gateway may have deleted. A missing later receipt is a failure. */
 export function checkReceipts(evidence: Evidence): Found {
   const { receipts, balance } = evidence.said;
   const ids = new Set(receipts.map(({ id }) => id));
@@ -121,7 +121,7 @@ export function checkReceipts(evidence: Evidence): Found {
   return passed(found);
 }
 
-/** Whether the gateway says that it keeps no receipts of this UTC day any more, or not all. */
+/** Whether the gateway may have deleted receipts of this UTC day, by its own retention. */
 export function mayBeForgotten({ madeAt, said: { retentionDays } }: Evidence, dayMs: number): boolean {
   return dayMs < Date.parse(madeAt) - retentionDays * DAY_MS;
 }
@@ -146,7 +146,7 @@ export function checkBalance(evidence: Evidence): Found {
 }
 
 /**
- * Judged by the chain's clock and by the day on which a use was served: a gateway may say that what waits is new.
+ * Judged by the chain's clock and the day of a use's service, because a gateway may say that an old use is new.
  * A statement that owes a cent is due a day after its oldest use, a smaller one after 30 days; the operator or the
  * chain may be away for some days more.
  */

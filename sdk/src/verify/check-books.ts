@@ -2,7 +2,7 @@ import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import type { Evidence, ReadSecondary } from "./evidence.ts";
 import { type Found, failed, forAddress, forFirstBlock, NOT_WHOLE, passed, skipped } from "./found.ts";
 
-/** Solvency: on the primary chain to the nano-dollar, on the others that supply is not above what covers it. */
+/** Solvency: to the nano-dollar on the primary chain, and supply of at most its cover on the others. */
 export function checkBooks(evidence: Evidence): Found {
   if (evidence.books === null) return skipped(NOT_WHOLE);
   const { primary, secondaries } = evidence.books;
@@ -36,7 +36,7 @@ export function checkBooks(evidence: Evidence): Found {
   return passed(`${1 + secondaries.length} chains`, trusts);
 }
 
-/** I1b without what is on its way, which is never negative. */
+/** I1b without the tokens on their way, which are never negative. */
 export function isCovered(books: ReadSecondary): boolean {
   const { supplyToken, giftedToken, lineToken, outboxToken, flushedToken, bookedToken } = books;
   const owed = BigInt(supplyToken) + BigInt(giftedToken);

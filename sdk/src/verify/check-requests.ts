@@ -7,7 +7,7 @@ import { sumOf } from "./check-account.ts";
 import type { Evidence, RequestLog } from "./evidence.ts";
 import { type Found, failed, forChain, NO_NODE, passed, skipped } from "./found.ts";
 
-/** Each use is a request that the customer has a signed receipt of, with the same charge, prices, day and server. */
+/** Each use has a signed receipt in the customer's log, with the same charge, prices, day and server. */
 export async function checkRequests(evidence: Evidence): Promise<Found> {
   const { said, chain, log, period } = evidence;
   if (chain === null || log === null) return skipped(NO_NODE);
@@ -40,7 +40,7 @@ export async function checkRequests(evidence: Evidence): Promise<Found> {
   return unknown.length > 0 || unsigned > 0 ? skipped(notes, trusts) : passed(notes, trusts);
 }
 
-/** The receipts of this account and contract that the key signed, and how many it did not sign. */
+/** The receipts of this account and contract with a valid signature, and the number of the others. */
 async function readLog({ account, contract }: Evidence, { receipts }: RequestLog, publicKey: Uint8Array) {
   const own = new Map<string, SignedReceipt>();
   let unsigned = 0;
@@ -53,7 +53,7 @@ async function readLog({ account, contract }: Evidence, { receipts }: RequestLog
     if (receipt === undefined || !isOwn) continue;
     if (!(await isSignedBy(publicKey, text))) unsigned += 1;
     else if (!((own.get(receipt.jti)?.cost_nano_usd ?? Number.POSITIVE_INFINITY) <= receipt.cost_nano_usd)) {
-      // Of two receipts of one request the cheaper one holds.
+      // The cheaper one of two receipts of a request counts.
       own.set(receipt.jti, receipt);
     }
   }

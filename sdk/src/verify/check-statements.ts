@@ -38,8 +38,8 @@ export function checkDebits(evidence: Evidence, { keccak }: Pick<Tools, "keccak"
 }
 
 /**
- * The account's total up to which the gateway may have forgotten uses and records. A day's uses settle until the end of
- * the next day, and the ceiling of the day before pays until 05:45 UTC: so a use may be forgotten a day after a later
+ * The total of the account below which the gateway may have deleted uses and records. A day's uses settle until the end
+ * of the next day, and the ceiling of the day before pays until 05:45 UTC: so a use may be deleted a day after a later
  * one, and a record a day before its uses.
  */
 function forgottenUpTo(evidence: Evidence): number {
@@ -47,14 +47,14 @@ function forgottenUpTo(evidence: Evidence): number {
   const isOld = (day: string, days = 1) => mayBeForgotten(evidence, Date.parse(day) - days * DAY_MS);
   const kept = uses.find(({ day_served: day }) => !isOld(day));
   const end = kept === undefined ? Number.POSITIVE_INFINITY : startOf(kept);
-  // A bill has no totals of its days: what was debited on a day was not served longer before than a use may wait.
+  // A bill has no totals of its days. A use is debited within the time that it may wait.
   if (balance === null) return Math.min(end, endOf(records.findLast(({ chunk }) => isOld(chunk.day, MAX_DUST_DAYS))));
   const spent = sumOf(Object.entries(balance.totals).map(([day, total]) => (isOld(day) ? total : 0)));
-  // Without a day that old, what was taken over excuses no debit.
+  // A takeover excuses a debit only if there is a day that old.
   return spent === 0 ? 0 : Math.min(end, spent + balance.credits.taken_over_nano_usd);
 }
 
-/** The leaves under each root fill it without gap or overlap, and each is what its receipt says. */
+/** The leaves under each root fill it without gap or overlap, and each agrees with its receipt. */
 export function checkLeaves(evidence: Evidence, tools: Pick<Tools, "statements">): Found {
   const { period, said, chain } = evidence;
   const statements = tools.statements();
@@ -68,7 +68,7 @@ export function checkLeaves(evidence: Evidence, tools: Pick<Tools, "statements">
     const detail = `unproven, $${formatUsd(paidOf(kept))}: no listed uses make the root of the statement from $${from}`;
     return failed(`${detail}. Ask the operator for its uses, or to make it good with activateFor`);
   }
-  // Only what was debited is forgotten.
+  // Only debited uses are deleted.
   const debited = Number(chain?.debitedNanoUsd ?? said.balance?.credits.debited_nano_usd ?? 0);
   const paid = Math.max(endOf(said.records.at(-1)), Math.min(forgottenTo, debited));
   const rest = said.uses.filter(({ ends_at_nano_usd: end }) => end > paid);
@@ -87,7 +87,7 @@ export function checkLeaves(evidence: Evidence, tools: Pick<Tools, "statements">
   return gone.length === 0 ? passed(found) : skipped(`${found}; ${gone.join(", and ")}, are not kept any more`);
 }
 
-/** Whether no record of the statement is gone, and the listed uses fill it: then nothing of it is forgotten. */
+/** Whether all records of the statement are listed and the listed uses fill it. */
 function isWhole({ beforeNanoUsd, paidToNanoUsd }: PaidStatement, { said: { records, uses } }: Evidence): boolean {
   if (beforeNanoUsd > 0 && !records.some((record) => endOf(record) === beforeNanoUsd)) return false;
   const own = uses.filter((use) => use.ends_at_nano_usd > beforeNanoUsd && startOf(use) < paidToNanoUsd);
@@ -98,7 +98,7 @@ function paidOf(statements: readonly PaidStatement[]): number {
   return sumOf(statements.map(({ beforeNanoUsd, paidToNanoUsd }) => paidToNanoUsd - beforeNanoUsd));
 }
 
-/** A use that begins before the one before it ends, or that is there twice. */
+/** A use that overlaps the previous one, or is listed twice. */
 function findOverlap(uses: readonly StatementUse[]): string | undefined {
   const seen = new Set<string>();
   let end = 0;
@@ -113,7 +113,7 @@ function findOverlap(uses: readonly StatementUse[]): string | undefined {
   return undefined;
 }
 
-/** A use that is not what its receipt says. */
+/** A use that differs from its receipt. */
 function findDifference(evidence: Evidence): string | undefined {
   const receipts = new Map(evidence.said.receipts.map((receipt) => [receipt.id, receipt]));
   for (const use of evidence.said.uses) {
@@ -135,7 +135,7 @@ function isOf(use: StatementUse, receipt: ListedReceipt): boolean {
   );
 }
 
-/** A stretch that was charged and has no use. */
+/** A charged stretch without a use. */
 function findGap(uses: readonly StatementUse[], from: number, to: number): string | undefined {
   let end = from;
   for (const [index, use] of uses.entries()) {
@@ -145,7 +145,7 @@ function findGap(uses: readonly StatementUse[], from: number, to: number): strin
   return end === to ? undefined : `the uses end at $${formatUsd(end)}, and $${formatUsd(to)} was spent`;
 }
 
-/** What agents served, by the leaves, is what the records say; a tenth of it came back or can be pulled. */
+/** The agents' parts agree in leaves and records, and a tenth of them came back or can be pulled. */
 export function checkServed(evidence: Evidence, { statements }: Pick<Tools, "statements">): Found {
   const { period, said, chain } = evidence;
   for (const { records, uses, beforeNanoUsd, paidToNanoUsd } of statements()) {

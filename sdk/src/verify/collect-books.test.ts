@@ -20,8 +20,8 @@ import { collectBooks } from "./collect-books.ts";
 import type { ReadSecondary } from "./evidence.ts";
 
 /**
- * Books of which a gateway names the wrong contracts or the wrong first block. Two nodes tell of a secondary chain that
- * has 100 tokens and nothing behind them: what was flushed has been booked, in block 10, and spent.
+ * A gateway that names wrong contracts or a wrong first block. Two nodes have a secondary chain with 100 tokens and no
+ * cover: the flushed dollars were booked in block 10, and spent.
  */
 const address = (digit: string): Hex => `0x${digit.repeat(40)}`;
 const SETTLEMENT = address("1");
@@ -91,7 +91,7 @@ async function booksOf({ startBlock = 0, isArchive = true, named, eidThere = 22,
   return { primary, secondary: secondaries[0] as ReadSecondary };
 }
 
-/** What the functions of the contracts return, by address. */
+/** The results of the contracts' functions, by address. */
 type Contracts = Record<Hex, Record<string, unknown>>;
 
 const onPrimary: Contracts = {

@@ -14,8 +14,8 @@ import type { BooksEvidence, ReadSecondary, SecondaryEvidence } from "./evidence
 import { firstBlockOf } from "./first-block.ts";
 
 /**
- * The books of all chains. They are read at the chains' own final blocks, which are not of one moment, so tokens on
- * their way can look like too many: a secondary chain that does not seem covered is read again, up to five times.
+ * Reads supply and reserves of all chains at their own final blocks. These blocks are not of one moment, so tokens on
+ * their way can look uncovered: such a chain is read again, up to five times.
  */
 export async function collectBooks(connection: Connection): Promise<BooksEvidence> {
   const { chains } = await readDirectory(connection);
@@ -25,7 +25,7 @@ export async function collectBooks(connection: Connection): Promise<BooksEvidenc
   for (const chain of chains.filter(({ role }) => role === "secondary")) {
     secondaries.push(await collectSecondary(connection, primary, chain));
   }
-  // Of a chain that the client knows and the gateway does not tell of.
+  // The client may name a chain that the gateway does not.
   for (const chainId of Object.keys(connection.chains).map(Number)) {
     if (chains.some(({ chain_id: id }) => id === chainId)) continue;
     secondaries.push({ chainId, unread: "the gateway does not name it" });

@@ -4,7 +4,7 @@ import type { NodeOf } from "../chain-clients.ts";
 import { ClientError } from "../errors.ts";
 import type { ChainEvidence, Evidence } from "./evidence.ts";
 
-/** What the settlement contract says of an account and of the chunks of its records, in the last final block. */
+/** Reads an account and the chunks of its records from the settlement contract, in the last final block. */
 export async function collectChain(
   { reader, nodeOf }: { reader: Pick<PublicClient, "getBlock" | "readContract">; nodeOf: NodeOf },
   { account, contract, said }: Pick<Evidence, "account" | "contract" | "said">,
@@ -34,7 +34,7 @@ export async function collectChain(
   };
 }
 
-/** Evidence that was kept, with the chain's part read anew from a node of one's own. Needs no gateway. */
+/** Reads the chain's part of stored evidence anew, from a node of the caller's. Needs no gateway. */
 export async function askChain(evidence: Evidence, transport: Transport): Promise<Evidence> {
   const reader = createPublicClient({ transport });
   const { chainId } = evidence.contract;

@@ -11,7 +11,7 @@ import type { Evidence } from "./evidence.ts";
 import { judge } from "./judge.ts";
 import { verify } from "./verify.ts";
 
-/** What a gateway and a node tell by HTTP. */
+/** Evidence over HTTP, from a gateway and a node. */
 const honest = evidenceOf(honestStory());
 const log = honest.log ?? { receipts: [], isComplete: true };
 let server: BillServer;

@@ -21,14 +21,14 @@ import { collectChain } from "./collect-chain.ts";
 import type { Evidence, Period, RequestLog } from "./evidence.ts";
 import { type Statement, startOf, statementsOf } from "./statements.ts";
 
-/** Reads all that the checks look at. Needs an account, which signs in: a key does not see the whole account. */
+/** Reads all evidence of the checks. Needs an account that signs in: a key does not see the whole account. */
 export async function collectEvidence(given: Connection, log: RequestLog | null): Promise<Evidence> {
   const { connection, ...origin } = await originOf(given);
   const { credits, listed, totals } = await readSpending(connection);
   const { records, waiting_for: waitingFor } = await readStatements(connection);
   const uses: StatementUse[] = [];
   for await (const use of statementUses(connection)) {
-    // What was settled since the balance was read.
+    // This use was settled after the balance was read.
     if (use.ends_at_nano_usd > credits.total_usage_nano_usd) break;
     uses.push(use);
   }
@@ -42,8 +42,8 @@ export async function collectEvidence(given: Connection, log: RequestLog | null)
 }
 
 /**
- * The bill of some days: the final statements from the first use of these days to the last one, whole, and the uses
- * that are in none yet.
+ * The bill of some days: the whole final statements from the first use of these days to the last one, and the uses
+ * without a statement.
  */
 export async function collectBill(given: Connection, period: Period, log: RequestLog | null): Promise<Evidence> {
   const { connection, ...origin } = await originOf(given);
@@ -70,9 +70,9 @@ export async function collectBill(given: Connection, period: Period, log: Reques
   return { ...origin, period, said, chain, books: null, log };
 }
 
-/** The uses from the first statement that may have one of these days on. */
+/** The uses, from the first statement that may have a use of these days. */
 async function readUsesOf(connection: Connection, { from, to }: Period, statements: readonly Statement[]) {
-  // Until 06:00 the ceiling of the day before pays.
+  // The ceiling of the previous day pays until 06:00.
   const earliest = dayOf(Date.parse(from) - DAY_MS);
   const first = statements.find(({ records }) => records.some(({ chunk }) => chunk.day >= earliest));
   const after = first?.beforeNanoUsd ?? statements.at(-1)?.paidToNanoUsd ?? 0;
@@ -89,7 +89,6 @@ async function readUsesOf(connection: Connection, { from, to }: Period, statemen
   return uses;
 }
 
-/** Where evidence comes from. */
 async function originOf(given: Connection) {
   const { address: account } = requireAccount(given);
   const connection = { ...given, apiKey: null };
@@ -107,7 +106,7 @@ async function originOf(given: Connection) {
   };
 }
 
-/** Receipts, totals and balance of one moment: read again if something was spent between. */
+/** Receipts, totals and balance of one moment. They are read again after a charge in between. */
 async function readSpending(connection: Connection) {
   for (let tries = 1; ; tries++) {
     const before = await readCredits(connection);
@@ -145,7 +144,7 @@ async function readPrices(
   return prices;
 }
 
-/** Of prices that are not kept any more. */
+/** Null for prices that the gateway no longer has. */
 function nullIfUnknown(error: unknown): null {
   if (error instanceof RefusedError && [400, 404].includes(error.status)) return null;
   throw error;

@@ -3,7 +3,7 @@ import type { DirectoryChain } from "../directory.ts";
 /**
  * The events of a contract up to a block. A range that the node refuses, as public nodes do with long ones, is halved.
  *
- * @param chain Events before its first block are not read, and nobody notices: `firstBlockOf` checks the gateway's word.
+ * @param chain Events before its first block are not read, so `firstBlockOf` checks the block that the gateway names.
  */
 export async function inRanges<E>(
   chain: Pick<DirectoryChain, "start_block">,
@@ -23,5 +23,5 @@ export async function inRanges<E>(
   return first > last ? [] : range(first, last);
 }
 
-/** Blocks. A node that refuses so few does not answer such questions. */
+/** In blocks. A node that refuses this range serves no logs. */
 const SMALLEST_RANGE = 500n;

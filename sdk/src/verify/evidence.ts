@@ -3,8 +3,8 @@ import type { NodeOf } from "../chain-clients.ts";
 import type { BookedRecord, Credits, ListedReceipt, StatementUse } from "../spending.ts";
 
 /**
- * What the gateway and the chains said of an account at one time: all that the checks look at. It is JSON, so it can be
- * kept and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
+ * The statements of gateway and chains about an account at one time, for the checks. As JSON, the evidence can be
+ * stored and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
  */
 export type Evidence = {
   version: 4;
@@ -12,34 +12,32 @@ export type Evidence = {
   madeAt: string;
   gateway: string;
   account: Hex;
-  /** The UTC days of a bill, both included. Null: all that the account was ever charged. */
+  /** The UTC days of a bill, both included. Null: the whole account. */
   period: Period | null;
   contract: {
     chainId: number;
-    /** The settlement contract that was asked. */
     address: Hex;
-    /** Where the gateway says that it is; null: it does not say. */
+    /** The address that the gateway names; null: none. */
     named: string | null;
     /** Whether the address is the client's own. */
     isPinned: boolean;
   };
-  /** What the gateway says. */
   said: {
     /** The final debits: all, or those of a bill's statements. */
     records: BookedRecord[];
     /** In order of settlement: all, or those of a bill's statements and of its days. */
     uses: StatementUse[];
     receipts: ListedReceipt[];
-    /** How long it keeps receipts. */
+    /** The gateway's retention of receipts. */
     retentionDays: number;
-    /** By snapshot that a use or a receipt names: the text of GET /prices/{snapshot}; null if it is not kept. */
+    /** By the snapshot that uses and receipts name: the text of GET /prices/{snapshot}; null: deleted. */
     prices: Readonly<Record<string, string | null>>;
     /** Null in a bill. */
     balance: {
       credits: Credits;
-      /** What was spent on each UTC day, in nano-dollars. Totals are kept when receipts are forgotten. */
+      /** The spending of each UTC day, in nano-dollars. Totals outlive receipts. */
       totals: Readonly<Record<string, number>>;
-      /** Why what is not final waits. */
+      /** The reason why the open statement waits. */
       waitingFor: string | null;
     } | null;
   };
@@ -59,7 +57,7 @@ export type RequestLog = {
   isComplete: boolean;
 };
 
-/** What the primary chain says of the account, at its last final block. */
+/** The account on the primary chain, at the last final block. */
 export type ChainEvidence = {
   node: NodeOf;
   block: number;
@@ -68,19 +66,18 @@ export type ChainEvidence = {
   activatedNanoUsd: string;
   debitedNanoUsd: string;
   servedNanoUsd: string;
-  /** The part of the tenths that nobody has pulled. */
+  /** The part of the rebates that was not pulled. */
   owedBackNanoUsd: string;
   receiptKey: Hex;
   /** By chunk root that a record names: the block that the contract stores; 0 if it stores none. */
   blocks: Record<string, number>;
 };
-/** The books of all chains, each at its last final block. */
+/** Supply and reserves of all chains, each at its last final block. */
 export type BooksEvidence = {
   primary: Record<"backingNanoUsd" | "supplyNanoUsd" | "creditNanoUsd" | "owedNanoUsd" | "linesNanoUsd", string> & {
     node: NodeOf;
-    /** Whose word it is that the minter booked nothing before the first block that was read. */
+    /** The source of the first block of the minter's events. */
     firstBlockBy: NodeOf;
-    /** The dollars that the minter really has. */
     dollarsToken: string;
     /** The lines of the secondary chains that are listed here. */
     listedLinesNanoUsd: string;
@@ -92,6 +89,6 @@ export type SecondaryEvidence =
       "supplyToken" | "lineToken" | "giftedToken" | "outboxToken" | "flushedToken" | "bookedToken" | "dollarsToken",
       string
     >)
-  /** It could not be read, and why. */
+  /** The chain could not be read, for this reason. */
   | { chainId: number; unread: string };
 export type ReadSecondary = Exclude<SecondaryEvidence, { unread: string }>;

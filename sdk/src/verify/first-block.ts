@@ -2,9 +2,9 @@ import type { Hex } from "viem";
 import type { ChainClients, NodeOf } from "../chain-clients.ts";
 
 /**
- * The first block that can have events of a contract, and whose word that is. A gateway that names a late one hides
- * events, so the node is asked whether the contract was there before, and if it was, for its creation. A node that
- * keeps no old state cannot tell: then it is the gateway's word.
+ * The first block that can have events of a contract, and the source of that number. A gateway that names a late block
+ * hides events. So the node is asked whether the contract existed before, and then for its creation. If the node has no
+ * old state, the gateway is the source.
  *
  * @param last The last block that is read.
  */
@@ -27,7 +27,7 @@ export async function firstBlockOf(
     }
     return { start_block: Number(there), by: nodeOf };
   } catch {
-    // It was there before the block that the gateway names: all blocks are read.
+    // The contract is older than the gateway says: all blocks are read.
     return there < told ? { start_block: 0, by: nodeOf } : { start_block: Number(told), by: "the gateway" };
   }
 }

@@ -1,11 +1,10 @@
 import type { Evidence } from "./evidence.ts";
 
-/** What a check found. */
 export type Found = {
   outcome: "pass" | "fail" | "skipped";
-  /** What was found, or why it was skipped. */
+  /** The finding, or the reason for skipping. */
   detail: string;
-  /** Whom the outcome rests on. */
+  /** The parties that the outcome relies on. */
   trusts: readonly string[];
 };
 
@@ -21,12 +20,12 @@ export function skipped(detail: string, trusts: readonly string[] = []): Found {
   return { outcome: "skipped", detail, trusts };
 }
 
-/** The gateway, for the address of the contract that was asked, unless the client named it. */
+/** The gateway, unless the client named the contract's address. */
 export function forAddress({ contract }: Evidence): string[] {
   return contract.isPinned ? [] : ["the gateway, for the contract's address"];
 }
 
-/** Whom a check believes that asked the primary chain. */
+/** The parties that a check of the primary chain relies on. */
 export function forChain(evidence: Evidence): string[] {
   return [`a node that ${evidence.chain?.node} chose`, ...forAddress(evidence)];
 }

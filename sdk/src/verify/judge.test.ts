@@ -17,7 +17,10 @@ import {
 import type { Evidence } from "./evidence.ts";
 import { type Check, type JudgeOptions, judge } from "./judge.ts";
 
-/** The evidence is made here. `lies.test.ts` has a row for each lie, and `verify.test.ts` a real gateway and real chains. */
+/**
+ * The evidence is made here. `lies.test.ts` has a row for each lie, and `verify.test.ts` a real gateway and real
+ * chains.
+ */
 const honest = evidenceOf(honestStory());
 const DAY = "2026-11-03";
 const OTHER = `0x${"6".repeat(40)}` as const;

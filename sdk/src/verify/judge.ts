@@ -10,7 +10,6 @@ import { type PaidStatement, paidStatements, type Tools } from "./statements.ts"
 
 export type Check = Found & {
   id: (typeof checks)[number]["id"];
-  /** What was to be shown. */
   title: string;
 };
 
@@ -18,18 +17,18 @@ export type Verdict = {
   checks: Check[];
   /** `fail` if any check fails; `skipped` if none does and any was skipped. */
   outcome: Check["outcome"];
-  /** What no check shows. It is known before the first one: see {@link notProven}. */
+  /** The facts that no check proves, see {@link notProven}. */
   notProven: readonly string[];
 };
 
 export type JudgeOptions = {
-  /** The evidence was kept by somebody: whoever made it is trusted for all that it says. */
+  /** The evidence is a stored file: its maker is trusted for all of its content. */
   isBundle?: boolean;
   /** The chain's part of a bundle was read anew, with {@link askChain}. */
   isAsked?: boolean;
   /**
-   * The settlement contract's address that whoever judges a bundle trusts. Without it the bundle's word is taken, and
-   * the check of the contract is skipped.
+   * The settlement contract's address that the judge of a bundle trusts. Absent: the bundle's address is used, and the
+   * check of the contract is skipped.
    */
   settlement?: Hex | undefined;
   /** A faster hash, such as that of `@inference/protocol/keccak-wasm`. */
@@ -56,7 +55,7 @@ export async function judge(given: Evidence, options: JudgeOptions = {}): Promis
   return { checks: judged, outcome, notProven: notProven({ ...evidence, isUnasked: isBundle && !isAsked }) };
 }
 
-/** Hashes lead from these to what a node says, whoever kept them. */
+/** Hashes link these checks to a node's answers, whoever made the bundle. */
 const PROVED_BY_CHAIN: readonly string[] = ["contract", "prices", "debits", "leaves", "requests", "served"];
 
 type Checker = { id: string; title: string; check: (evidence: Evidence, tools: Tools) => Found | Promise<Found> };
@@ -75,7 +74,7 @@ const checks = [
   { id: "books", title: "every claim on every chain is covered by dollars", check: checkBooks },
 ] as const satisfies readonly Checker[];
 
-/** The checks of the whole account are not made of a bill, and the one of requests not without a log. */
+/** A bill has no checks of the whole account, and the check of requests needs a log. */
 function isMade(id: Check["id"], { period, log }: Evidence): boolean {
   if (id === "requests") return log !== null;
   return period === null || !["receipts", "waiting", "balance", "books"].includes(id);
@@ -83,7 +82,7 @@ function isMade(id: Check["id"], { period, log }: Evidence): boolean {
 
 type Beforehand = { log: RequestLog | null; period: Evidence["period"]; isUnasked?: boolean };
 
-/** What no check can show. Tell it before the checks begin. */
+/** The facts that no check can prove. Show them before the checks begin. */
 export function notProven({ log, period, isUnasked = false }: Beforehand): string[] {
   return [
     ...(isUnasked ? ["What the chain says: the file tells it. Name a node of your own to ask the contract."] : []),

@@ -30,7 +30,7 @@ const secondary = {
   ...{ outboxToken: "10", flushedToken: "0", bookedToken: "0", dollarsToken: "10" },
 };
 
-/** What a gateway may do, with roots and chunks that fit, and the check that fails. */
+/** A lie of a gateway, with fitting roots and chunks, and the check that fails. */
 type Lie = { caughtBy: Check["id"]; says: RegExp; story?: (story: Story) => void; tell?: (evidence: Evidence) => void };
 
 /** Audit F3: the five ways in which a gateway could lie and pass. */
@@ -440,7 +440,7 @@ for (const [name, { caughtBy, says, story: change, tell }] of Object.entries({ .
   });
 }
 
-/** What no check can show: the bill passes, or the check says how much of it is not proven. */
+/** A lie that no check catches: the bill passes, or a check names the unproven sum. */
 type Unprovable = { outcome: "pass" | "skipped"; saidBefore: RegExp } & Pick<Lie, "story" | "tell">;
 
 const unprovable: Record<string, Unprovable> = {

@@ -12,19 +12,19 @@ import type { Evidence } from "./evidence.ts";
 export type Statement = {
   records: readonly BookedRecord[];
   beforeNanoUsd: number;
-  /** Where its last record ends. The statement may go on, if another debit came in between. */
+  /** The end of its last record. The statement may continue after a foreign debit. */
   paidToNanoUsd: number;
 };
 
 export type PaidStatement = Statement & {
-  /** The uses whose leaves make its root; null: those that the gateway lists do not. */
+  /** The uses whose leaves make its root; null: the listed uses do not. */
   uses: readonly StatementUse[] | null;
 };
 
-/** What a check is given besides the evidence. */
+/** The other inputs of a check. */
 export type Tools = {
   keccak: Keccak;
-  /** The settlement's address that whoever judges a bundle trusts. */
+  /** The settlement's address that the judge of a bundle trusts. */
   own: Hex | undefined;
   /** Made once for all checks. */
   statements(): readonly PaidStatement[];
@@ -63,7 +63,9 @@ export function startOf({ ends_at_nano_usd: end, charge_nano_usd: charge }: Stat
 
 type Leaves = { leafOf: LeafOf; keccak: Keccak; uses: readonly StatementUse[]; first: number };
 
-/** How many uses make the root: they follow each other from its beginning, and fill its debits. Null: none do. */
+/**
+ * The number of uses that make the root. They follow each other from its beginning and fill its debits. Null: none do.
+ */
 function countUnder({ records, beforeNanoUsd, paidToNanoUsd }: Statement, { leafOf, keccak, uses, first }: Leaves) {
   const tree = makeMerkleRoot(keccak);
   let end = beforeNanoUsd;
@@ -77,7 +79,7 @@ function countUnder({ records, beforeNanoUsd, paidToNanoUsd }: Statement, { leaf
   return null;
 }
 
-/** The use as its leaf has it. Throws if the id is none of a receipt. */
+/** The use in the form of its leaf. Throws if the id is not a receipt's. */
 export function settledUseOf(use: StatementUse): SettledUse {
   const { id, served_by: by, offer, price_snapshot: snapshot } = use;
   if (!isRequestId(id)) throw new TypeError(`${id} is not the id of a receipt.`);

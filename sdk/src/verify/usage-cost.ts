@@ -1,7 +1,7 @@
 import { attoToNanoUsdUp, parseDecimal } from "@inference/protocol/money";
 import type { ListedReceipt } from "../spending.ts";
 
-/** What the usage of a receipt costs at given prices, in nano-dollars. Undefined if these prices are of no tokens. */
+/** The cost of a receipt's usage at given prices, in nano-dollars. Undefined: the prices are not for tokens. */
 export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, unknown>>): number | undefined {
   const { tokens_prompt: prompt, tokens_completion: completion } = receipt;
   const { native_tokens_cached: cached, native_tokens_cache_write: written } = receipt;
@@ -10,8 +10,8 @@ export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, 
 }
 
 /**
- * What tokens cost at most, in nano-dollars: nothing is read from the provider's cache, and all is written to it where
- * that is dearer. Undefined if these prices are of no tokens.
+ * The maximum cost of tokens, in nano-dollars: without reads from the provider's cache, and with writes to it where
+ * they cost more. Undefined: the prices are not for tokens.
  *
  * @param pricing As in `GET /api/v1/models`.
  */

@@ -18,7 +18,7 @@ import {
 
 /** A gateway that lies is caught by the check that is there for it. The lies are told by a proxy before a real one. */
 let devnet: TestedDevnet;
-/** What an honest gateway and its chains said, of an account with uses in final statements. */
+/** The evidence of an honest gateway and its chains, for an account with uses in final statements. */
 let honest: Evidence;
 const receipts: string[] = [];
 
@@ -86,7 +86,7 @@ test("one's own nodes and the settlement's address are enough, wherever the gate
   for (const { trusts } of checks) equal(trusts.join().includes("the gateway, for the contract"), false);
 });
 
-/** What a gateway might say instead, and the check that catches it. `lies.test.ts` has all lies, in evidence. */
+/** A lie of a gateway, and the check that catches it. `lies.test.ts` has all lies. */
 type Lie = { caughtBy: Check["id"]; says: RegExp; tell: (path: string, answer: Said) => void };
 // biome-ignore lint/suspicious/noExplicitAny: lies do not keep to a schema
 type Said = any;

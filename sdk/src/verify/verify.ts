@@ -10,11 +10,11 @@ export type VerifyOptions = Pick<JudgeOptions, "keccak"> & {
 };
 
 /**
- * Checks the account's bill and the books. Name your own nodes and the settlement contract's address in `chains`: what
- * is not named is taken on the gateway's word, and each check says so. The evidence can be kept: `judge` reads it again
- * without a network. `notProven` says beforehand what no check shows.
+ * Checks the account's bill and the token's reserves. Name your own nodes and the settlement contract's address in
+ * `chains`; otherwise the gateway's are used, and each check says so. `judge` reads stored evidence again without a
+ * network. `notProven` names the facts that no check proves.
  *
- * Gateway and chains are not read in one moment. What fails is read again, so that only what stays wrong fails.
+ * Gateway and chains are not read in one moment, so evidence that fails is read again.
  */
 export async function verify(
   connection: Connection,
