@@ -17,6 +17,9 @@ import {FeeToken} from "./helpers/Tokens.sol";
 
 /// @notice Attacks on the agents' contracts, and what each can gain.
 contract AgentAttacksTest is AgentsTest {
+    /// @notice In basis points of a price: the slippage of 1 %, and the tick to which the pool rounds its recorded prices.
+    uint256 internal constant SLIPPAGE_AND_A_TICK = 9899;
+
     address internal attacker = makeAddr("attacker");
 
     /* CAPACITY */
@@ -153,10 +156,15 @@ contract AgentAttacksTest is AgentsTest {
         trade(attacker, stakingMarket, address(staking), frontRun);
         try converter.convert(address(agent), address(staking)) returns (uint256 minted) {
             uint256 sold = 100e18 - converter.pending(address(agent), address(staking));
-            assertGe(minted, sold * price / 1e18 * 9900 / 10_000 * 997 / 1000 - 1);
+            assertGe(minted, sold * price / 1e18 * SLIPPAGE_AND_A_TICK / 10_000 * 997 / 1000 - 1);
         } catch (bytes memory reason) {
             assertEq(reason, abi.encodeWithSignature("Error(string)", "SPL"));
         }
+    }
+
+    /// @notice The deep run found it: the pool's last price was almost a whole tick above its recorded tick.
+    function testAttack_sandwichAfterARise_lastTickRoundedDown() public {
+        testFuzzAttack_sandwichAfterARise(35976844437904715333112796192672271060, 58501377);
     }
 
     /// @notice The same for a purchase of a treasury after a fall.
@@ -172,7 +180,7 @@ contract AgentAttacksTest is AgentsTest {
         trade(attacker, stakingMarket, address(usdc), frontRun);
         try treasury.buy() returns (uint256 bought) {
             uint256 spent = 20_000e6 - usdc.balanceOf(address(treasury));
-            assertGe(bought, spent * 1e18 / price * 9900 / 10_000 * 997 / 1000 - 1e12);
+            assertGe(bought, spent * 1e18 / price * SLIPPAGE_AND_A_TICK / 10_000 * 997 / 1000 - 1e12);
         } catch (bytes memory reason) {
             assertEq(reason, abi.encodeWithSignature("Error(string)", "SPL"));
         }
