@@ -46,7 +46,7 @@ describe("a provider that falls silent", () => {
 
 describe("a reader that stops reading", () => {
   test("is left behind, and pays for the whole answer that was made for it", async () => {
-    const stack = await startStack({ hurry: 100, drainMs: 3_000_000 });
+    const stack = await startStack({ request: { stalledReaderMs: 300 }, drainMs: 60_000 });
     try {
       const account = await stack.account(1_000 * USD);
       const tag = makeTag();
