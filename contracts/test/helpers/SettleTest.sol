@@ -32,9 +32,7 @@ abstract contract SettleTest is BaseTest {
     }
 
     function activateCredit(address account, uint256 amount) internal {
-        fund(account, amount);
-        vm.prank(account);
-        minter.mintAndActivate(amount, account);
+        fundCredit(account, amount);
     }
 
     function raiseCeiling(uint96 to) internal {
