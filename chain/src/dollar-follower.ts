@@ -28,7 +28,7 @@ import { isVerified, readSecondaryBooks } from "./secondary-books.ts";
 export type DollarFollower = {
   /** One bounded step. Never throws. A call during a poll joins that poll. */
   poll(): Promise<void>;
-  /** What was read last; null until all chains were read once. */
+  /** The view of the last complete poll; null before it. */
   view(): DollarView | null;
 };
 
@@ -177,7 +177,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
     for (const record of asked) {
       const destination = chainOf(record.destinationEid);
       if (destination !== undefined && (await isVerified(destination, record))) verified.add(record.guid);
-      // One that is verified leaves the list.
+      // A verified message leaves the list.
       else nextLookUp += 1;
     }
   }
@@ -210,7 +210,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
       failingSince = undefined;
     } catch (error) {
       failingSince ??= now();
-      // What was read before stays, with its time.
+      // The earlier view stays, with its time.
       if (now() - failingSince < PATIENCE_MS && error instanceof ChainUnavailable) return;
       alarm("waiting", `the dollars of the secondary chains cannot be followed: ${String(error)}`);
     }

@@ -22,7 +22,7 @@ const logs = (alter: (logs: Log[]) => unknown[]): Lie => {
   return async ({ method }, honest) =>
     method === "eth_getLogs" ? { result: alter((await honest()).result as Log[]) } : undefined;
 };
-/** Alters what the node says of the block under a tag. */
+/** Replaces the block under a tag. */
 const tag = (name: string, instead: string): Lie => {
   return ({ method, params }, honest) =>
     method === "eth_getBlockByNumber" && params[0] === name ? honest({ params: [instead, false] }) : undefined;
@@ -68,7 +68,7 @@ const notBelieved: Record<string, Lie> = {
 };
 
 for (const [name, lie] of Object.entries(notBelieved)) {
-  test(`${name}: nothing is credited, the operator is told once, and all is credited when the truth comes`, async () => {
+  test(`${name}: nothing is credited, one alert, and all is credited by honest answers`, async () => {
     const watching = watch(chain, { url: liar.url });
     await activateThree();
     liar.lie = lie;
@@ -99,7 +99,7 @@ const noAnswer: Record<string, Lie> = {
 };
 
 for (const [name, lie] of Object.entries(noAnswer)) {
-  test(`${name}: waited for without noise at first, told of after two minutes, healed by the truth`, async () => {
+  test(`${name}: no alert at first, reported after two minutes, ended by honest answers`, async () => {
     const client = createChainClient({
       url: liar.url,
       fetch,
@@ -267,7 +267,7 @@ test("events cannot be had without the state: a node that fails between them is 
   assert.deepEqual(watching.alerts, []);
 });
 
-test("a node that shows nothing of what is not final does not keep a credited activation pending", async () => {
+test("a node that hides blocks that are not final does not keep a credited activation pending", async () => {
   const { drain, watcher, balance } = watch(chain, { url: liar.url });
   await chain.finalize();
   await drain();

@@ -135,7 +135,7 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev With an agent that never served: the unused capacities of all past days, but no more than the ceilings.
+    /// @dev With an agent that never served: the unused capacities of all past days, up to the ceilings.
     function testStolenSettlerAndAgent_getPastCapacityUnderTheCeiling() public {
         fundCredit(alice, 1_000e6);
         uint256 day = block.timestamp / 1 days;
@@ -217,8 +217,8 @@ contract AttacksTest is ThreeChains {
 
     /* BLOCKED AND PAUSED DOLLARS */
 
-    /// @dev The issuer blocks the Safe and the provider. Chunks continue, the treasury is paid, and what is owed to
-    /// them can be paid once they are replaced.
+    /// @dev The issuer blocks the Safe and the provider. Chunks continue, the treasury is paid, and the
+    /// blocked amounts can be paid once Safe and provider are replaced.
     function testBlockedPayees_doNotAffectOthers() public {
         uint256 day = block.timestamp / 1 days;
         pool.setCapacity(agent, day, 20e9);

@@ -34,7 +34,7 @@ export type Item<Args, V> = {
 export type Tracked<V> = {
   /** The open items in chain order. Throws if the last poll failed. */
   open(): ReadonlyMap<string, V>;
-  /** Marks items as done. One that is done for as many blocks as make it final is deleted. */
+  /** Marks items as done. An item that stays done for `confirmations` blocks is deleted. */
   done(keys: Iterable<string>): void;
 };
 
