@@ -262,9 +262,9 @@ function follow(chain: FollowedChain, { clientOf, confirmations, now }: DollarFo
       }
       return false;
     },
-    async readAhead(messages: Messages, { latest, final }: Heads): Promise<void> {
-      const range = { from: Math.max(startBlock, final.number + 1), to: latest.number };
-      if (range.from <= range.to) fold(messages, await readEvents(client, sources, range), false);
+    async readAhead(messages: Messages, heads: Heads): Promise<void> {
+      const range = follower.ahead(heads);
+      if (range !== undefined) fold(messages, await readEvents(client, sources, range), false);
     },
   };
 }
