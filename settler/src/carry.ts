@@ -6,7 +6,7 @@ import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 
 /** A day's ceiling pays until 06:00 UTC of the next day. */
 export const GRACE_MS = 6 * 3_600_000;
-/** A statement that the chain's partition heard before 01:00 and that is open at 06:00 is paid from the new day's ceiling. */
+/** The new day's ceiling pays a statement that was told before 01:00 and is open at 06:00. */
 const TOLD_BEFORE_MS = 3_600_000;
 
 /**
