@@ -11,7 +11,7 @@ import { alice, clientOf } from "./testing/watch.ts";
 /** The books as the real contracts tell them. */
 const DOLLAR = 1_000_000_000n;
 
-test("what is activated moves from supply to credit, and the backing is the sum", async () => {
+test("activations move amounts from supply to credit, and the backing is the sum", async () => {
   const client = clientOf(chain.rpcUrl);
   const first = await readBooks(client, chain.settlement);
   assert.equal(first.backingNanoUsd, 40_000_000n * DOLLAR);

@@ -27,7 +27,7 @@ export type MessageRecord = {
   from: Address;
   to: Address;
   amountToken: string;
-  /** Absent until the source chain has reported it. Then only a forger has sent it, or that chain is read later. */
+  /** Absent until the sending event is read. A message that has arrived without it is forged, or read too early. */
   sent?: Place & { nonce: number };
   waiting?: Place;
   delivered?: Place;
@@ -104,7 +104,7 @@ export function isOpen({ sent, delivered, discarded }: MessageRecord): boolean {
   return sent !== undefined && delivered === undefined && discarded === undefined;
 }
 
-/** Whether the message took effect, or waits to, and its source chain has not sent it as far as it was read. */
+/** Whether the message arrived without a sending event in the blocks read of its source chain. */
 export function isUnsent({ sent, discarded }: MessageRecord): boolean {
   return sent === undefined && discarded === undefined;
 }

@@ -73,7 +73,7 @@ test("a ceiling lowered and raised again before either is final stays low until 
   assert.equal(await ceiling(), 30_000_000_000);
 });
 
-test("a node that is behind does not raise again what another has seen lowered", async () => {
+test("a node that is behind does not raise a ceiling that another node has shown lowered", async () => {
   const { drain, ceiling, watcher } = watch(chain, { url: liar.url });
   await drain();
   const before = await chain.latest();
@@ -136,7 +136,7 @@ test("a lowering that a reorg takes back is taken back when that is final", asyn
   assert.equal(await ceiling(), 50_000_000_000);
 });
 
-test("a ceiling above what an amount can be is the largest amount", async () => {
+test("a ceiling above the largest amount counts as the largest amount", async () => {
   const { drain, ceiling } = watch(chain);
   await chain.raiseCeiling(1n << 95n);
   await chain.finalize();

@@ -39,7 +39,7 @@ export function createCeilingWatcher(options: {
     ]);
     if (whenFinal === null || whenSeen === null) return;
     const limitNanoUsd = Math.min(cappedNanoUsd(whenFinal), cappedNanoUsd(whenSeen));
-    // Of a day from which earlier days take nothing: the ceiling itself.
+    // Earlier days take nothing from day 0, so this is the ceiling itself.
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: 0 })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
     const isLowered = limitNanoUsd < current;

@@ -41,7 +41,7 @@ async function debited({ ledger }: Watch, account: typeof alice): Promise<number
   return (await ledger.read(accountPartition(account), { type: "bill" })).debitedNanoUsd;
 }
 
-/** What the account is told; null while it has to wait. */
+/** The totals that the account hears; null while it has to wait. */
 async function totalsOf({ ledger }: Watch, account: typeof alice): Promise<Hearing | null> {
   const reply = await ledger.run(() => send(partition, { type: "inquire", account }));
   return reply.status === "answered" ? reply.hearing : null;
@@ -78,7 +78,7 @@ for (const confirmations of ["finalized", 0] as const) {
   });
 }
 
-test("chunks are read once each, in whatever ranges, by whatever processes", async () => {
+test("chunks are read once each, in any ranges, by any processes", async () => {
   await postTwo();
   const { ledger } = watch(chain);
   for (let count = 0; count < 100; count += 1) {
@@ -101,7 +101,7 @@ function altered(log: Log, at: number, digits: string): Log {
   return { ...log, data: log.data.slice(0, at) + digits + log.data.slice(at + digits.length) };
 }
 
-/** Alters every chunk, in whatever range it is asked for. An activation has a topic more. */
+/** Alters every chunk of every range. An activation has one more topic. */
 const chunks = (alter: (log: Log) => Log[]) => (logs: Log[]) =>
   logs.flatMap((log) => (log.topics.length === 3 ? alter(log) : [log]));
 

@@ -72,7 +72,7 @@ test("a wallet that is not deployed yet accepts with the means to deploy it", as
   assert.equal(await accepts({ address: wallet, signature: wrapped }), false);
 });
 
-test("a plain signature is its signer's and nobody else's", async () => {
+test("a plain signature is valid for its signer only", async () => {
   const signer = privateKeyToAccount(generatePrivateKey());
   const signed = await signer.signMessage({ message });
   await setCode("");
@@ -88,7 +88,7 @@ const malformed: Record<string, Hex> = {
   "a long one": `0x${"ff".repeat(20_000)}`,
 };
 for (const [name, bytes] of Object.entries(malformed)) {
-  test(`${name}: nobody has signed with that`, async () => {
+  test(`${name}: not a signature`, async () => {
     await setCode("");
     assert.equal(await accepts({ address: wallet, signature: bytes }), false);
   });

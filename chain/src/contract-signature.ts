@@ -10,7 +10,7 @@ const TIMEOUT_MS = 2_000;
 const GAS = 10_000_000;
 
 /**
- * Whether a wallet accepts a signature over a hash: ERC-1271, ERC-6492 for one that is not deployed yet.
+ * Whether a wallet accepts a signature over a hash: ERC-1271, and ERC-6492 for a wallet that is not deployed yet.
  *
  * The library returns false for every failed call, even if the node is missing. So failures of the node are recorded,
  * and thrown.

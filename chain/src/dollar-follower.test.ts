@@ -49,7 +49,7 @@ class ScriptedChain {
   views: Record<string, unknown> = {};
   /** The views that were asked for, in order. */
   asked: string[] = [];
-  /** Of a message that this chain has verified, whatever its views say. */
+  /** The nonce of a message that this chain has verified, whatever its views say. */
   verifiedNonce: bigint | undefined;
   constructor(chainId: number) {
     this.chainId = chainId;
@@ -189,7 +189,7 @@ function pick({ stage, inFlight, waiting, delivery }: Record<string, unknown>) {
   return { stage, inFlight, waiting, delivery };
 }
 
-test("a restarted follower goes on from what it kept, without reading old blocks again", async () => {
+test("a restarted follower continues from its store, without reading old blocks again", async () => {
   const { primary, secondary, kept, start } = open();
   secondary.emit(5, "Sent", burn("one", 5n));
   primary.views = { ...primary.views, lineOf: [5n, 0n] };
@@ -212,7 +212,7 @@ test("a store that takes no more leaves the view as it is, and the operator is t
   assert.match(alerts.join(), /could not be stored: Error: too large/);
 });
 
-test("a message behind many that nobody verifies is asked for in its turn", async () => {
+test("a message behind many unverified ones is asked for in its turn", async () => {
   const { primary, secondary, start } = open();
   for (let index = 1; index <= 60; index += 1) secondary.emit(5, "Sent", burn(`m${index}`, 1n));
   primary.verifiedNonce = 60n;
@@ -229,7 +229,7 @@ test("no message is looked up while a chain's books are read: a failed read ends
   const { totalSupply, ...others } = secondary.views;
   secondary.views = others;
   const follower = start();
-  // Books that are read beside a look-up are rejected while nobody waits for them, which ends the process.
+  // A rejection of books that are read beside a look-up would have no handler, and end the process.
   await follower.poll();
   assert.ok(secondary.asked.includes("totalSupply"));
   assert.deepEqual([follower.view(), primary.asked.includes("inboundPayloadHash")], [null, false]);
@@ -304,7 +304,7 @@ test("a node of another chain is not read", async () => {
   assert.match(alerts[0] ?? "", /the node of chain 2 is one of chain 3/);
 });
 
-test("what ended a day ago is forgotten, what is open stays", async () => {
+test("messages that ended a day ago are forgotten, open ones stay", async () => {
   const { primary, secondary, time, start } = open();
   secondary.emit(5, "Sent", burn("done", 5n));
   primary.emit(6, "Delivered", arrival("done", 5n));

@@ -28,7 +28,7 @@ import { isVerified, readSecondaryBooks } from "./secondary-books.ts";
 export type DollarFollower = {
   /** One bounded step. Never throws. A call during a poll joins that poll. */
   poll(): Promise<void>;
-  /** What was read last; null until all chains were read once. */
+  /** The view of the last complete poll; null before it. */
   view(): DollarView | null;
 };
 
@@ -177,7 +177,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
     for (const record of asked) {
       const destination = chainOf(record.destinationEid);
       if (destination !== undefined && (await isVerified(destination, record))) verified.add(record.guid);
-      // One that is verified leaves the list.
+      // A verified message leaves the list.
       else nextLookUp += 1;
     }
   }
@@ -210,7 +210,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
       failingSince = undefined;
     } catch (error) {
       failingSince ??= now();
-      // What was read before stays, with its time.
+      // The earlier view stays, with its time.
       if (now() - failingSince < PATIENCE_MS && error instanceof ChainUnavailable) return;
       alarm("waiting", `the dollars of the secondary chains cannot be followed: ${String(error)}`);
     }
@@ -262,9 +262,9 @@ function follow(chain: FollowedChain, { clientOf, confirmations, now }: DollarFo
       }
       return false;
     },
-    async readAhead(messages: Messages, { latest, final }: Heads): Promise<void> {
-      const range = { from: Math.max(startBlock, final.number + 1), to: latest.number };
-      if (range.from <= range.to) fold(messages, await readEvents(client, sources, range), false);
+    async readAhead(messages: Messages, heads: Heads): Promise<void> {
+      const range = follower.ahead(heads);
+      if (range !== undefined) fold(messages, await readEvents(client, sources, range), false);
     },
   };
 }

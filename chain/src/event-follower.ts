@@ -19,6 +19,8 @@ export type EventFollower<R> = {
    * @throws ChainUnavailable
    */
   next(cursor: Cursor | null, heads: Heads): Promise<R | undefined>;
+  /** The blocks above the final one; undefined if there are none. Their events may be reorganized. */
+  ahead(heads: Heads): { from: number; to: number } | undefined;
   /** The last range was incomplete: read fewer blocks at a time. */
   narrow(): void;
   /** The last range was complete: read more blocks at a time. */
@@ -60,6 +62,10 @@ export function createEventFollower<R>(options: EventFollowerOptions<R>): EventF
     },
     heads: () => readHeads(client, confirmations),
     obstacle: async (cursor, heads) => (cursor === null ? undefined : continuity(cursor, heads)),
+    ahead({ latest, final }) {
+      const from = Math.max(startBlock, final.number + 1);
+      return from > latest.number ? undefined : { from, to: latest.number };
+    },
     async next(cursor, { final }) {
       const from = cursor === null ? startBlock : cursor.block + 1;
       if (from > final.number) return undefined;

@@ -17,7 +17,7 @@ import { type ChainClient, ChainContradiction } from "./rpc.ts";
 export type EventSource<T> = {
   address: Address;
   selector: Hex;
-  /** Throws unless the log is exactly what the contract would emit. */
+  /** Throws unless the log is encoded exactly as the contract encodes it. */
   decode(log: { topics: readonly Hex[]; data: Hex }): T;
 };
 

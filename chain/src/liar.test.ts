@@ -22,7 +22,7 @@ const logs = (alter: (logs: Log[]) => unknown[]): Lie => {
   return async ({ method }, honest) =>
     method === "eth_getLogs" ? { result: alter((await honest()).result as Log[]) } : undefined;
 };
-/** Alters what the node says of the block under a tag. */
+/** Replaces the block under a tag. */
 const tag = (name: string, instead: string): Lie => {
   return ({ method, params }, honest) =>
     method === "eth_getBlockByNumber" && params[0] === name ? honest({ params: [instead, false] }) : undefined;
@@ -68,7 +68,7 @@ const notBelieved: Record<string, Lie> = {
 };
 
 for (const [name, lie] of Object.entries(notBelieved)) {
-  test(`${name}: nothing is credited, the operator is told once, and all is credited when the truth comes`, async () => {
+  test(`${name}: nothing is credited, one alert, and all is credited by honest answers`, async () => {
     const watching = watch(chain, { url: liar.url });
     await activateThree();
     liar.lie = lie;
@@ -99,7 +99,7 @@ const noAnswer: Record<string, Lie> = {
 };
 
 for (const [name, lie] of Object.entries(noAnswer)) {
-  test(`${name}: waited for without noise at first, told of after two minutes, healed by the truth`, async () => {
+  test(`${name}: no alert at first, reported after two minutes, ended by honest answers`, async () => {
     const client = createChainClient({
       url: liar.url,
       fetch,
@@ -194,7 +194,7 @@ test("activations whose numbers do not follow each other stop the watcher", asyn
   assert.equal((await drain()).outcome, "halted");
   assert.match(
     alerts.join(),
-    /does not follow what it told before: expected activation 2, 12 in total, 12000 of 0x0+a11ce, got activation 9/,
+    /the events do not follow those read before: expected activation 2, 12 in total, 12000 of 0x0+a11ce, got activation 9/,
   );
   assert.equal(await balance(alice), 0);
 });
@@ -267,7 +267,7 @@ test("events cannot be had without the state: a node that fails between them is 
   assert.deepEqual(watching.alerts, []);
 });
 
-test("a node that shows nothing of what is not final does not keep a credited activation pending", async () => {
+test("a node that hides blocks that are not final does not keep a credited activation pending", async () => {
   const { drain, watcher, balance } = watch(chain, { url: liar.url });
   await chain.finalize();
   await drain();
@@ -303,7 +303,7 @@ for (const [name, lie] of Object.entries(foundByWitness)) {
     for (let poll = 0; poll < 3; poll += 1) await watching.drain();
     assert.equal(await watching.balance(alice), 0);
     assert.equal(await watching.balance(bob), 0);
-    assert.match(watching.alerts.join(), /two nodes tell different stories/);
+    assert.match(watching.alerts.join(), /the two nodes have different events or totals/);
     await honestAgain(watching);
   });
 }

@@ -45,7 +45,7 @@ const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [
 
 /** A contract that answers everything with one word. */
 const answering = (value: string) => `7f${word(value)}5f5260205ff3`;
-/** What its gas pays for at most, about: 256 KiB. */
+/** About the largest answer that the gas of a call pays for: 256 KiB. */
 const MUCH = "62040000";
 const strange: Record<string, string> = {
   "no contract": "",
@@ -64,7 +64,7 @@ const strange: Record<string, string> = {
   "a word of ones": answering("f".repeat(64)),
 };
 
-test("the owner is what any contract answers, whether a registry knows it or not", async () => {
+test("the owner is the answer of any contract, known to a registry or not", async () => {
   await setCode(token, answering(bob));
   // It denies everything.
   await setCode(contract, answering("0"));
@@ -75,7 +75,7 @@ test("the owner is what any contract answers, whether a registry knows it or not
   }
 });
 
-test("the owner is what the contract answers now, though it answered otherwise a block ago", async () => {
+test("the owner is the contract's latest answer, also if it changed a block ago", async () => {
   // The number of the block.
   await setCode(token, "435f5260205ff3");
   const first = await reader().agentOwner(token);
@@ -109,7 +109,7 @@ test("an answer without end of the node's is read up to a limit, and is none", a
 
 const capacityOf = async (settlement: Address) => (await reader(settlement).capacityToday(alice)).capacityNanoUsd;
 
-test("capacity is what the pool answers, at most what an amount can be, and nothing without a pool", async () => {
+test("capacity is the pool's answer, at most the largest amount, and zero without a pool", async () => {
   assert.equal(await capacityOf(bare), 0);
   await setCode(contract, answering((7_000_000_000).toString(16)));
   assert.equal(await capacityOf(whole), 7_000_000_000);
@@ -117,7 +117,7 @@ test("capacity is what the pool answers, at most what an amount can be, and noth
   assert.equal(await capacityOf(whole), 9_000_000_000_000_000);
 });
 
-test("capacity is of the block whose time it says, whatever the clock says", async () => {
+test("capacity belongs to the block whose time it names, independent of the clock", async () => {
   // Answers the time that the contract itself sees, in seconds.
   await setCode(contract, "425f5260205ff3");
   for (const later of [1, 86_400]) {
@@ -175,7 +175,7 @@ const failures: Record<string, Lie> = {
   "a node that does not answer in two seconds": () => () => {},
 };
 for (const [name, lie] of Object.entries(failures)) {
-  test(`${name} answers neither who owns nor what is left`, async () => {
+  test(`${name} tells neither owner nor capacity`, async () => {
     await setCode(token, answering(bob));
     await setCode(contract, answering("1"));
     node.lie = lie;

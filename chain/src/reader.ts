@@ -14,7 +14,7 @@ import { type ConfiguredContracts, type Part, readPart } from "./settlement-part
 import type { SettlementWatcher } from "./settlement-watcher.ts";
 
 export type ChainReaderOptions = {
-  /** Of the primary chain. */
+  /** Reads the primary chain. */
   client: ChainClient;
   /** Has the pool's address if the settings lack it. `settingsContradiction` compares the two if both have it. */
   settlement: Address;
@@ -74,7 +74,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         if (ofOwner === undefined || ofComputer === undefined) {
           throw new ChainUnavailable(`the agent ${agentToken} does not answer as one of the registry's does`);
         }
-        // Nobody owns it any more.
+        // The ownership was renounced.
         return ofOwner === null ? null : { owner: ofOwner, computer: ofComputer };
       }),
 

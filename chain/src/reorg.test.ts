@@ -55,7 +55,7 @@ test("an activation that a reorg drops is never credited, and the next one takes
   assert.deepEqual(alerts, []);
 });
 
-test("a reorg of what was final stops the watcher, also after a restart", async () => {
+test("a reorg of final blocks stops the watcher, also after a restart", async () => {
   const { drain, watcher, balance, alerts, ledger } = watch(chain);
   await chain.activate(alice, 5n);
   await chain.finalize();

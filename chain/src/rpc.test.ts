@@ -47,7 +47,7 @@ test("a node that fails twice is asked a third time, and not a fourth", async ()
   assert.equal(node.asked.length, 3);
 });
 
-test("the pauses between tries are ours, whatever the node would have us wait", async () => {
+test("the pauses between tries ignore the node's retry-after", async () => {
   node.lie = () => (response) => response.writeHead(429, { "retry-after": "3600" }).end();
   const times: number[] = [];
   const noting: Timers = {

@@ -74,7 +74,7 @@ export class ChainContradiction extends ChainUnavailable {}
 export class RpcError extends Error {
   override name = "RpcError";
   readonly code: number;
-  /** Of a contract that failed, what it said. */
+  /** The revert data of a contract that failed. */
   readonly data: `0x${string}` | undefined;
   constructor(code: number, message: string, data?: `0x${string}`) {
     super(`${message.slice(0, 300)} (${code})`);

@@ -48,7 +48,7 @@ function signFor(address: Address, signer: typeof owner, text = message): Promis
   });
 }
 
-test("a Safe accepts what its owner signed for it, and nothing else", async () => {
+test("a Safe accepts its owner's signature of its message, and nothing else", async () => {
   assert.equal(await accepts(safe, await signFor(safe, owner)), true);
   assert.equal(await accepts(safe, await signFor(safe, owner), "another message"), false);
   assert.equal(await accepts(safe, await signFor(safe, stranger)), false);

@@ -24,7 +24,7 @@ export async function disagreementOf(
     throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
   });
   if (textOf(other) === textOf(range)) return undefined;
-  return `two nodes tell different stories of the blocks from ${range.from} to ${number}`;
+  return `the two nodes have different events or totals in the blocks from ${range.from} to ${number}`;
 }
 
 function textOf(range: Range): string {

@@ -9,7 +9,7 @@ import { bytesToHex, hexToBytes } from "viem";
 import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "./events.ts";
 import { type ChainClient, ChainContradiction } from "./rpc.ts";
 
-/** What changed the totals of accounts in some blocks, in the order of the chain. */
+/** The events that changed totals of accounts in some blocks, in the order of the chain. */
 export type SettlementEvents = { activations: Activation[]; chunks: SettledChunk[] };
 
 type Abi = typeof inferenceSettlementAbi;

@@ -16,7 +16,7 @@ export async function readTotals(client: ChainClient, settlement: Address, block
   return isThere ? { activations, activatedToken, debitedNanoUsd } : null;
 }
 
-/** The ceiling as it is in this block; null if there is no contract yet. */
+/** The ceiling in this block; null if there is no contract yet. */
 export function readCeiling(client: ChainClient, settlement: Address, block: Block): Promise<bigint | null> {
   return readUint(client, settlement, dataOf("ceilingNanoUsd"), block);
 }

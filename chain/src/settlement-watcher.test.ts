@@ -45,7 +45,7 @@ test("activations of several accounts, two in one transaction among them, each c
   assert.equal(cursor?.totalActivated, "5000003");
 });
 
-test("what is not final yet is shown as pending, and no longer once it is credited", async () => {
+test("an activation that is not final is shown as pending until it is credited", async () => {
   const { drain, watcher } = watch(chain);
   await chain.finalize();
   await drain();
@@ -97,7 +97,7 @@ test("the status says how far the books are and how far the chain is", async () 
   assert.ok((lastPollAt ?? 0) > Date.now() + 4_000);
 });
 
-test("an amount that no balance can hold counts as the largest, and stops nobody", async () => {
+test("an amount above the largest balance counts as the largest, and stops nothing", async () => {
   const { drain, balance, alerts } = watch(chain);
   await chain.activate(alice, 10_000_000_000_000n);
   await chain.activate(alice, 1n);

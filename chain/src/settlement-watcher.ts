@@ -201,8 +201,8 @@ export function createSettlementWatcher(options: SettlementWatcherOptions): Sett
 
   async function gap(before: CursorRow, reason: string): Promise<PollResult> {
     const cursor = await ledger.read(partition, { type: "cursor" });
-    if (cursor?.block !== before.block) return wait("somebody else has read these blocks");
-    return halt(`what the chain tells does not follow what it told before: ${reason}`);
+    if (cursor?.block !== before.block) return wait("another process has read these blocks");
+    return halt(`the events do not follow those read before: ${reason}`);
   }
 
   async function lookAhead({ latest, final }: Heads): Promise<void> {

@@ -42,7 +42,7 @@ describe("what the settings say of the chain", () => {
     assert.equal(await check({ anchor: { block: 9_999, hash: `0x${"00".repeat(32)}` } }), undefined);
   });
 
-  test("another chain is told by the setting's name, and by what each side says", async () => {
+  test("another chain is reported with the setting's name and both values", async () => {
     assert.equal(await check({ chainId: 8453 }), "PRIMARY_CHAIN_ID is 8453, and the node is on chain 31337");
     assert.match(
       (await check({ anchor: { block: 0, hash: `0x${"00".repeat(32)}` } })) ?? "",
@@ -79,7 +79,7 @@ describe("what the settings say of the chain", () => {
       check({ settlement, contracts: { ...contracts, STABLECOIN_ADDRESS: address } });
     assert.equal(await ask(getAddress(stablecoin)), undefined);
     assert.equal(await ask(stablecoin, { MINTER_ADDRESS: minter, TOKEN_ADDRESS: token }), undefined);
-    // One is nobody's, one is a token of six decimals too.
+    // One has no contract, one is another token of six decimals.
     for (const other of [stranger, token]) {
       const said = `STABLECOIN_ADDRESS is ${other}, and the minter's STABLECOIN is ${stablecoin.toLowerCase()}`;
       assert.equal(await ask(other), said);

@@ -28,7 +28,7 @@ after(() => chain.stop());
 
 const BEFORE = 1_500;
 
-/** Of Alice, from 0. The statement begins within the second one. */
+/** Alice's uses, from 0. The statement begins within the second one. */
 const uses = Array.from({ length: 5 }, (_, index): SettledUse => {
   return {
     receipt: `req_${String(index).padStart(26, "0")}`,

@@ -1,4 +1,4 @@
-/** The reason why the computer cannot sell, and what to do. */
+/** The reason why the computer cannot sell, with the remedy. */
 export class ComputerError extends Error {
   override readonly name = "ComputerError";
 }

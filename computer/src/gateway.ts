@@ -6,10 +6,10 @@ import type { Address, PrivateKeyAccount } from "viem";
 import type * as z from "zod";
 import { ComputerError } from "./computer-error.ts";
 
-/** What the gateway says of an agent's offer. */
+/** The gateway's state of an agent's offer. */
 export type OfferState = z.output<typeof offerAnswer>["data"];
 
-/** What a computer asks of a gateway. */
+/** A computer's calls to a gateway. */
 export type GatewayClient = {
   /** Where the gateway says that its contracts are. Throws {@link ComputerError} if it names no registry. */
   primary(): Promise<{ settlement: Settlement; registry: Address; rpcUrl: string }>;

@@ -14,7 +14,7 @@ const DAY = 20_780;
 const running: Service[] = [];
 after(() => Promise.all(running.map((seller) => seller.stop().catch(() => {}))));
 
-/** Takes what has the next nonce and is of its day. */
+/** A gateway that takes offers with the next nonce and of its day. */
 function makeGateway() {
   const state = { day: DAY, nonce: 1, offer: null as Offer | null, sold: 0, sent: [] as Offer[], failures: 0 };
   const fail = { read: undefined as Error | undefined, send: undefined as Error | undefined };

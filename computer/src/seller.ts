@@ -13,7 +13,7 @@ export type SellerOptions = {
   shareBps: number;
   pollMs: number;
   say(line: string): void;
-  /** Why the gateway may refuse what it took before: throws {@link ComputerError} if the registry says why. */
+  /** Looks for the reason of a refusal: throws {@link ComputerError} if the registry has it. */
   explain(): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ const TRIES = 3;
  */
 export function startSelling(options: SellerOptions): Required<Service> {
   const { gateway, settlement, agentToken, shareBps, pollMs, say, explain } = options;
-  /** Of the offer that we put. */
+  /** Our offer in force. */
   let mine: { day: number; nonce: number } | undefined;
   let shown = "";
   let pauseMs = pollMs;
@@ -41,7 +41,7 @@ export function startSelling(options: SellerOptions): Required<Service> {
     show(state);
   }
 
-  /** Whether the offer in force is the one that we want. One that was there before us is replaced if it is another. */
+  /** Whether the offer in force is the one that we want. An earlier one with other terms is replaced. */
   function isOffered({ offer: current, today }: OfferState): boolean {
     const day = dayOf(today.date);
     if (current === null) return false;

@@ -37,7 +37,7 @@ test("a key comes from a Foundry keystore, with a password or a file that has it
   }
 });
 
-test("what is wrong is told at once, and neither key nor password is repeated", async () => {
+test("all problems are reported at once, without key or password", async () => {
   const file = keystoreFile("open sesame");
   const overCurve = `0x${"ff".repeat(32)}`;
   for (const [settings, says] of [

@@ -12,13 +12,16 @@ export interface Anvil extends AsyncDisposable {
 export interface AnvilOptions {
   /** The node of the chain to fork. */
   readonly forkUrl?: string;
+  /** The finalized block is twice as many blocks below the latest. The default is 32. */
+  readonly slotsInAnEpoch?: number;
 }
 
 /** Starts anvil on a free port and resolves when it answers. Throws if it does not start. */
-export async function startAnvil(chainId: number, { forkUrl }: AnvilOptions = {}): Promise<Anvil> {
+export async function startAnvil(chainId: number, { forkUrl, slotsInAnEpoch }: AnvilOptions = {}): Promise<Anvil> {
   const port = await freePort();
   const rpcUrl = `http://127.0.0.1:${port}`;
   const args = ["--port", String(port), "--chain-id", String(chainId), "--hardfork", "cancun", "--quiet"];
+  if (slotsInAnEpoch !== undefined) args.push("--slots-in-an-epoch", String(slotsInAnEpoch));
   if (forkUrl !== undefined) args.push("--fork-url", forkUrl);
   const child = spawn(anvilPath(), args, { stdio: "ignore" });
   process.once("exit", () => child.kill("SIGKILL"));

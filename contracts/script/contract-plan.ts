@@ -49,7 +49,7 @@ export interface PlannedContract {
   readonly creationCode: Hex;
 }
 
-/** The plan of each chain. The same deployer gets the same addresses, whatever else the configuration says. */
+/** The plan of each chain. The addresses depend on the deployer alone. */
 export function planDeployment(config: DeploymentConfig): ChainPlan[] {
   return Object.entries(config.chains).map(([name, chain]) => planChain(config, name, chain));
 }

@@ -122,7 +122,7 @@ test("verification names a dollar bridge that rejects every message, before doll
   }).extend(walletActions);
   const reader = createPublicClient({ transport: http(rpcUrls.secondary1) });
   const before = await client.snapshot();
-  // No options: nobody pays for the delivery.
+  // Empty options pay for no delivery.
   const enforced = [{ eid: world.sites.primary.eid, msgType: 1, options: "0x0003" }] as const;
   const call = { address: secondary1.dollarPool, abi: dollarPool.abi, functionName: "setEnforcedOptions" } as const;
   await receiptOf(reader, await client.writeContract({ ...call, args: [enforced] }));

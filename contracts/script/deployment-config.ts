@@ -172,7 +172,7 @@ function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfi
   for (const [role, holder] of Object.entries(others)) {
     refuse(holder.toLowerCase() === settler?.toLowerCase(), `: the settler is the ${role}, too.`);
   }
-  // Each limits what a thief of the other's key can do.
+  // Each role limits a thief of the other's key.
   refuse(chain.guardian.toLowerCase() === chain.proposer.toLowerCase(), ": the guardian is the proposer, too.");
   for (const [role, holder] of Object.entries(roleHolders(chain))) {
     const isDeployer = holder.toLowerCase() === config.deployer.toLowerCase();

@@ -11,7 +11,7 @@ export function runForge(args: readonly string[]): number {
   return statusOf(spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" }));
 }
 
-/** The same, with what it printed. */
+/** The same, with its output. */
 export function runForgeForOutput(args: readonly string[]): { status: number; output: string } {
   const stdio = ["inherit", "pipe", "inherit"] as const;
   const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: [...stdio], encoding: "utf8", maxBuffer });

@@ -1,36 +1,67 @@
-/** `npm run bench:gas`: measures gas and prints our operations next to the same operations with third-party code. */
+/** `npm run bench:gas`: measures gas and prints the README's table: our operations next to the same work elsewhere. */
 import { readFileSync } from "node:fs";
 import { runForge } from "./forge.ts";
 
-/** Our operation (contract, entry) and its anchors, as the gas tests name them in snapshots/. */
-const ROWS: readonly {
-  readonly ours: readonly [contract: string, entry: string];
-  readonly anchors: readonly string[];
-}[] = [
-  {
-    ours: ["InferenceToken", "transfer to a holder"],
-    anchors: ["OpenZeppelin: transfer to a holder", "Solady: transfer to a holder", "USDC: transfer to a holder"],
-  },
-  {
-    ours: ["InferenceToken", "permit"],
-    anchors: ["OpenZeppelin: permit", "Solady: permit", "USDC: permit"],
-  },
-  {
-    ours: ["TokenMinter", "mint"],
-    anchors: ["OpenZeppelin: mint by an owner", "Solady: mint by an owner", "USDC: mint by a minter"],
-  },
-  { ours: ["InferenceSettlement", "activate"], anchors: [] },
-  { ours: ["TokenBridge", "activateOnBase"], anchors: ["LayerZero OFT: send"] },
-  { ours: ["InferenceSettlement", "settle 1 accounts"], anchors: ["settle 1 requests one by one"] },
-  { ours: ["InferenceSettlement", "settle 10 accounts"], anchors: ["settle 10 requests one by one"] },
-  { ours: ["InferenceSettlement", "settle 50 accounts"], anchors: ["settle 50 requests one by one"] },
-  { ours: ["InferenceSettlement", "settle 100 accounts"], anchors: ["settle 100 requests one by one"] },
-  { ours: ["InferenceSettlement", "settle 1000 accounts"], anchors: [] },
-  { ours: ["InferenceSettlement", "settle 1800 accounts"], anchors: [] },
-  { ours: ["InferenceSettlement", "payProvider"], anchors: ["USDC: transfer to a holder"] },
-  { ours: ["TokenBackingOutbox", "flush"], anchors: ["LayerZero OFT: send"] },
-  { ours: ["AgentFeeConverter", "convert, with its swap"], anchors: [] },
+const TRANSFER = "Anchors: USDC: transfer to a holder";
+const SEND = "Anchors: LayerZero OFT: send";
+/** The operation, our entry in snapshots/, the work elsewhere, and the entries that each number there sums up. */
+type Row = readonly [operation: string, ours: string, elsewhere?: string, ...theirs: string[][]];
+
+const ROWS: readonly Row[] = [
+  [
+    "transfer to a holder",
+    "InferenceToken: transfer to a holder",
+    "OpenZeppelin / Solady / USDC",
+    ["Anchors: OpenZeppelin: transfer to a holder"],
+    ["Anchors: Solady: transfer to a holder"],
+    [TRANSFER],
+  ],
+  [
+    "permit",
+    "InferenceToken: permit",
+    "OpenZeppelin / Solady / USDC",
+    ["Anchors: OpenZeppelin: permit"],
+    ["Anchors: Solady: permit"],
+    ["Anchors: USDC: permit"],
+  ],
+  [
+    "mint",
+    "TokenMinter: mint",
+    "USDC's transfer and OpenZeppelin's mint, two transactions",
+    [TRANSFER, "Anchors: OpenZeppelin: mint by an owner"],
+  ],
+  ["activate", "InferenceSettlement: activate"],
+  [
+    "mint and activate in one",
+    "TokenMinter: mintAndActivate",
+    "mint, then activate",
+    ["TokenMinter: mint", "InferenceSettlement: activate"],
+  ],
+  ["activateOnBase", "TokenBridge: activateOnBase", "LayerZero's OFT, `send`", [SEND]],
+  [
+    "settle 1 account",
+    "InferenceSettlement: settle 1 accounts",
+    "a settlement for each request, 1",
+    ["Anchors: settle 1 requests one by one"],
+  ],
+  settlementOf("10"),
+  settlementOf("50"),
+  settlementOf("100"),
+  ["settle 1,000 accounts", "InferenceSettlement: settle 1000 accounts"],
+  ["settle 1,800 accounts", "InferenceSettlement: settle 1800 accounts"],
+  ["payProvider", "InferenceSettlement: payProvider", "USDC's transfer alone", [TRANSFER]],
+  ["payBack", "InferenceSettlement: payBack"],
+  ["flush", "TokenBackingOutbox: flush", "LayerZero's OFT, `send`, and USDC's transfer", [SEND, TRANSFER]],
+  ["book", "TokenMinter: book"],
+  ["convert, with its swap", "AgentFeeConverter: convert, with its swap"],
 ];
+
+/** The rows of the README's table, by the last measured gas. */
+export function gasRows(): string[][] {
+  return ROWS.map(([operation, ours, elsewhere = "", ...theirs]) => {
+    return [operation, sumOf([ours]), elsewhere, theirs.map(sumOf).join(" / ")];
+  });
+}
 
 /** The last measured gas of an operation. Throws if it is not in the snapshots. */
 export function gasOf(contract: string, entry: string): number {
@@ -42,20 +73,26 @@ export function gasOf(contract: string, entry: string): number {
   return Number(gas);
 }
 
-function printTable(): void {
-  for (const { ours, anchors } of ROWS) {
-    const gas = gasOf(...ours);
-    console.log(`${ours.join(": ").padEnd(44)} ${gas.toLocaleString("en-US").padStart(10)}`);
-    for (const anchor of anchors) {
-      const theirs = gasOf("Anchors", anchor);
-      const ratio = `ours is ${((gas / theirs) * 100).toFixed(1)} %`;
-      console.log(`    ${anchor.padEnd(40)} ${theirs.toLocaleString("en-US").padStart(10)}   ${ratio}`);
-    }
-  }
+function settlementOf(size: string): Row {
+  const anchor = `Anchors: settle ${size} requests one by one`;
+  return [`settle ${size} accounts`, `InferenceSettlement: settle ${size} accounts`, size, [anchor]];
+}
+
+/** An entry begins with its contract. */
+function sumOf(entries: readonly string[]): string {
+  return entries
+    .map((entry) => /^(\w+): (.*)$/.exec(entry) ?? [])
+    .reduce((gas, [, contract = "", entry = ""]) => gas + gasOf(contract, entry), 0)
+    .toLocaleString("en-US");
 }
 
 if (import.meta.main) {
   process.env.FORGE_SNAPSHOT_CHECK = "false";
   process.exitCode = runForge(["test", "--match-contract", "GasTest"]);
-  if (process.exitCode === 0) printTable();
+  if (process.exitCode === 0)
+    console.log(
+      gasRows()
+        .map((cells) => `| ${cells.join(" | ")} |`)
+        .join("\n"),
+    );
 }

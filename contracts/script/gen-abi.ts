@@ -82,12 +82,15 @@ export const writtenDigest = (): string => readFileSync(digestFile, "utf8");
 export function currentDigest(): string {
   const settings = readFileSync(new URL("foundry.toml", contractsFolder), "utf8").split(/^\[(?!profile\.default)/m)[0];
   const { dependencies, devDependencies } = JSON.parse(readFileSync(new URL("package.json", contractsFolder), "utf8"));
+  const packages = Object.entries({ ...dependencies, ...devDependencies }).filter(
+    ([name]) => !name.startsWith("@inference/"),
+  );
   const sources = globSync(["{src,devnet}/**/*.sol", "script/{gen-abi,foreign-errors,npm-artifact}.ts"], {
     cwd: fileURLToPath(contractsFolder),
   });
   const parts = [
     settings,
-    JSON.stringify([dependencies, devDependencies]),
+    JSON.stringify(packages),
     ...sources.sort().map((file) => `${file}\n${readFileSync(new URL(file, contractsFolder), "utf8")}`),
     ...[...writtenFiles()].map(([file, content]) => `${basename(file)}\n${content}`),
   ];

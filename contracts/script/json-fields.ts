@@ -15,7 +15,7 @@ export const amount = z
 export const address = z
   .custom<Address>((value) => typeof value === "string" && isAddress(value), "an address")
   .transform((value) => getAddress(value));
-/** 32 bytes, of which not all are zero. */
+/** 32 bytes, not all zero. */
 export const key = z.custom<Hex>(
   (value) => typeof value === "string" && /^0x(?!0+$)[\da-f]{64}$/.test(value),
   "a key: 0x and 64 lower-case hexadecimal digits, not all zero",
@@ -39,7 +39,7 @@ export function recordOf<T extends z.ZodType>(each: T): z.ZodRecord<z.ZodString,
   return z.record(z.string(), each, "an object");
 }
 
-/** A sentence for each field that is missing, unknown or invalid. The schemas' messages say what a field must be. */
+/** A sentence for each field that is missing, unknown or invalid. The schemas' messages name the type. */
 export function sentencesOf({ issues }: z.ZodError): string[] {
   return issues.flatMap((issue) => {
     const nameOf = (...rest: string[]): string => [...issue.path, ...rest].join(".") || "The file";

@@ -50,7 +50,7 @@ function hasReverted(error: unknown): boolean {
   return error instanceof BaseError && error.walk(isRefusal) !== null;
 }
 
-/** The same text for the same value, whatever the case of an address. */
+/** The same text for the same value, with addresses in lower case. */
 function plain(value: unknown): string {
   const text = JSON.stringify(value, (_, each) => (typeof each === "bigint" ? String(each) : each));
   return (typeof value === "object" ? text : String(value)).toLowerCase();

@@ -91,7 +91,7 @@ contract InferenceSettlement is IInferenceSettlement {
         uint256 totals;
     }
 
-    /// @dev Totals in nano-dollars: what an agent served, and what its Safe and treasury were paid.
+    /// @dev Totals in nano-dollars: the amount that an agent served, and the payments to its Safe and treasury.
     struct Agent {
         uint80 served;
         uint80 paidSafe;
@@ -109,7 +109,7 @@ contract InferenceSettlement is IInferenceSettlement {
         Server[] servers;
     }
 
-    /// @dev An entry of the table of agents: what its capacity of the day leaves, and what it served in the chunk.
+    /// @dev An entry of the table of agents: the capacity left on the day, and the amount served in the chunk.
     struct Server {
         address agent;
         uint16 day;
@@ -379,7 +379,7 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Activated(activationCount, account, from, amount, totalActivated, activated, srcEid, guid);
     }
 
-    /// @dev Reads the table of agents, and what the capacity of each leaves.
+    /// @dev Reads the table of agents and the capacity left of each.
     function _readServers(bytes calldata data) internal view returns (Server[] memory servers) {
         uint256 from = data.position();
         uint256 end = from + data.length;

@@ -100,9 +100,7 @@ contract AttacksTest is ThreeChains {
     function testStolenSettler_losesFourCeilingsInThreeDays() public {
         uint256 start = (block.timestamp / 1 days + 1) * 1 days;
         vm.warp(start);
-        fund(alice, 1_000e6);
-        vm.prank(alice);
-        minter.mintAndActivate(1_000e6, alice);
+        fundCredit(alice, 1_000e6);
         uint256 day = start / 1 days;
         uint256 stolen = debitAllLeft(day - 1) + debitAllLeft(day);
         for (uint256 i = 1; i < 3; ++i) {
@@ -125,9 +123,7 @@ contract AttacksTest is ThreeChains {
 
     /// @dev With a colluding agent: at most what its capacity covers, nine tenths of it to addresses from the registry.
     function testStolenSettlerAndAgent_getTheCapacity() public {
-        fund(alice, 1_000e6);
-        vm.prank(alice);
-        minter.mintAndActivate(1_000e6, alice);
+        fundCredit(alice, 1_000e6);
         uint256 day = block.timestamp / 1 days;
         pool.setCapacity(agent, day, 20e9);
         settle(day, Chunks.serve(agent, day, alice, 0, 30e9));
@@ -139,11 +135,9 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev With an agent that never served: the unused capacities of all past days, but no more than the ceilings.
+    /// @dev With an agent that never served: the unused capacities of all past days, up to the ceilings.
     function testStolenSettlerAndAgent_getPastCapacityUnderTheCeiling() public {
-        fund(alice, 1_000e6);
-        vm.prank(alice);
-        minter.mintAndActivate(1_000e6, alice);
+        fundCredit(alice, 1_000e6);
         uint256 day = block.timestamp / 1 days;
         for (uint256 age; age < 50; ++age) {
             pool.setCapacity(agent, day - age, 1e9);
@@ -158,9 +152,7 @@ contract AttacksTest is ThreeChains {
     /// @dev The thief moves an account's total, so that honest records miss. Nothing is debited twice: the honest
     /// settler starts from the new total, and the operator makes good with a gift of credit.
     function testStolenSettler_honestRecordsMiss() public {
-        fund(alice, 100e6);
-        vm.prank(alice);
-        minter.mintAndActivate(100e6, alice);
+        fundCredit(alice, 100e6);
         uint256 day = block.timestamp / 1 days;
         bytes memory honest = Chunks.debit(alice, 0, 5e9);
         settle(day, Chunks.debit(alice, 0, 1));
@@ -173,9 +165,7 @@ contract AttacksTest is ThreeChains {
 
     /// @dev Like any fixed window, the seconds around midnight allow two ceilings, and not three.
     function testMidnightEdge_twoCeilings() public {
-        fund(alice, 1_000e6);
-        vm.prank(alice);
-        minter.mintAndActivate(1_000e6, alice);
+        fundCredit(alice, 1_000e6);
         uint256 midnight = (block.timestamp / 1 days + 1) * 1 days;
         uint256 day = midnight / 1 days;
         vm.warp(midnight - 1);
@@ -188,9 +178,7 @@ contract AttacksTest is ThreeChains {
 
     /// @dev A chunk after its grace period reverts as a whole, and can be posted for a later day.
     function testLateChunk_underALaterDay() public {
-        fund(alice, 100e6);
-        vm.prank(alice);
-        minter.mintAndActivate(100e6, alice);
+        fundCredit(alice, 100e6);
         uint256 day = block.timestamp / 1 days;
         vm.warp((day + 1) * 1 days + 6 hours);
         bytes memory data = debitOf(alice, 3e9);
@@ -203,9 +191,7 @@ contract AttacksTest is ThreeChains {
 
     /// @dev Two settlers post the same statements, in any order and often: each counts once.
     function testTwoSettlers_eachStatementCountsOnce() public {
-        fund(alice, 100e6);
-        vm.prank(alice);
-        minter.mintAndActivate(100e6, alice);
+        fundCredit(alice, 100e6);
         uint256 day = block.timestamp / 1 days;
         for (uint256 i; i < 3; ++i) {
             settle(day, Chunks.debit(alice, 2e9, 3e9));
@@ -219,9 +205,7 @@ contract AttacksTest is ThreeChains {
     /// @dev A stablecoin that lost its peg mints a million tokens at par. The inference sold for them is limited by the
     /// ceilings.
     function testDepeg_costsTheCeilings() public {
-        fund(thief, 1_000_000e6);
-        vm.prank(thief);
-        minter.mintAndActivate(1_000_000e6, alice);
+        fundCredit(alice, 1_000_000e6);
         uint256 day = block.timestamp / 1 days;
         uint256 paid;
         for (uint256 i; i < 3; ++i) {
@@ -233,14 +217,12 @@ contract AttacksTest is ThreeChains {
 
     /* BLOCKED AND PAUSED DOLLARS */
 
-    /// @dev The issuer blocks the Safe and the provider. Chunks continue, the treasury is paid, and what is owed to
-    /// them can be paid once they are replaced.
+    /// @dev The issuer blocks the Safe and the provider. Chunks continue, the treasury is paid, and the
+    /// blocked amounts can be paid once Safe and provider are replaced.
     function testBlockedPayees_doNotAffectOthers() public {
         uint256 day = block.timestamp / 1 days;
         pool.setCapacity(agent, day, 20e9);
-        fund(alice, 100e6);
-        vm.prank(alice);
-        minter.mintAndActivate(100e6, alice);
+        fundCredit(alice, 100e6);
         usdc.blacklist(safe);
         usdc.blacklist(provider);
         settle(day, debitOf(alice, 5e9));

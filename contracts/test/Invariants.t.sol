@@ -8,7 +8,7 @@ import {Flow} from "./helpers/Observer.sol";
 
 /// @notice The invariants hold after any sequence of calls on the three chains. Mutants.t.sol shows that each check can
 /// fail. The last run prints the amounts moved (-vv); forge prints the calls and reverts of each handler.
-/// forge-config: fast.invariant.runs = 8
+/// forge-config: fast.invariant.runs = 4
 /// forge-config: default.invariant.runs = 32
 /// forge-config: deep.invariant.runs = 500
 contract InvariantsTest is Checks {
@@ -80,7 +80,7 @@ contract InvariantsTest is Checks {
 }
 
 /// @notice The same with a stablecoin of 18 decimals on the primary chain.
-/// forge-config: fast.invariant.runs = 8
+/// forge-config: fast.invariant.runs = 4
 /// forge-config: default.invariant.runs = 32
 /// forge-config: deep.invariant.runs = 500
 contract EighteenDecimalsInvariantsTest is InvariantsTest {

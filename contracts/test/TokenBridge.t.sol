@@ -300,8 +300,8 @@ contract TokenBridgeTest is ThreeChains {
         primary.bridge.deliver(packet.guid, EID_1, message);
     }
 
-    /// @dev Alice's activation waits for its dollars. What comes is hers: neither later activations nor transfers of her
-    /// chain take it, before or after they arrive. Other chains are not concerned.
+    /// @dev Alice's activation waits for its dollars. Later activations and transfers of her chain do not take them,
+    /// before or after they arrive. Other chains are not concerned.
     function testDeliver_activationsAreNotOvertaken() public {
         fundTokenOn(one, alice, 1_000e6);
         fundTokenOn(one, bob, 300e6);

@@ -471,7 +471,7 @@ contract TokenMinterTest is BaseTest {
         return (ownMinter, dollar);
     }
 
-    /// @dev The minter as it is deployed on a secondary chain.
+    /// @dev Deploys the minter with the wiring of a secondary chain.
     function becomeSecondary() private returns (TokenBackingOutbox outbox) {
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2);
         outbox = new TokenBackingOutbox(predicted, usdc, timelock, IDollarBridge(address(0)));

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** What the keeper has spent on each chain in a UTC day: kept in the database, so that a restart keeps the sum. */
+/** The amounts spent on each chain in a UTC day. The database keeps them over a restart. */
 export type Budget = {
-  /** What may still be spent today. */
+  /** The amount that may still be spent today. */
   leftWei(chainId: number): bigint;
   /**
    * Counts the maximum cost of a transaction before it is sent, because it may be mined even if sending seemed to fail.

@@ -39,7 +39,7 @@ after(async () => {
   await anvil[Symbol.asyncDispose]();
 });
 
-test("an event that a reorganization removed is forgotten, and what came in its place is open once, in order", async () => {
+test("an event that a reorganization removed is forgotten, and its replacement is open once, in order", async () => {
   const transfers = await follow();
   await fund(1n);
   const snapshot = await chain.snapshot();
@@ -55,7 +55,7 @@ test("an event that a reorganization removed is forgotten, and what came in its 
   deepEqual(alerts, []);
 });
 
-test("a restart reads on from where it stopped, and knows what was open", async () => {
+test("a restart continues from its cursor, and knows the open items", async () => {
   const database = openDatabase(":memory:");
   const first = await follow(database);
   await fund(11n);
@@ -69,7 +69,7 @@ test("a restart reads on from where it stopped, and knows what was open", async 
   deepEqual(askedFrom, [head - CONFIRMATIONS + 1], "only what is not final is read again");
 });
 
-test("what is done is forgotten when it has stayed so, and not before", async () => {
+test("a done item is forgotten after it has stayed done, and not before", async () => {
   const transfers = await follow();
   await fund(21n);
   await fund(22n);
@@ -88,7 +88,7 @@ test("what is done is forgotten when it has stayed so, and not before", async ()
   deepEqual(await transfers.open(), ["22"]);
 });
 
-test("a reorganization below what was final raises an alert, and the chain is read again from the start", async () => {
+test("a reorganization of final blocks raises an alert, and the chain is read again from the start", async () => {
   const transfers = await follow();
   const snapshot = await chain.snapshot();
   await fund(31n);
@@ -113,7 +113,7 @@ test("events of one key are one item, also when the earlier one is final", async
   deepEqual(await sums.open(), ["83"]);
 });
 
-test("what was not read is not taken for nothing", async () => {
+test("unread events are an error, not an empty list", async () => {
   const transfers = await follow();
   node.isOffline = true;
   await rejects(transfers.open(), { name: "ChainUnavailable" });

@@ -34,7 +34,7 @@ export type Item<Args, V> = {
 export type Tracked<V> = {
   /** The open items in chain order. Throws if the last poll failed. */
   open(): ReadonlyMap<string, V>;
-  /** Marks items as done. One that is done for as many blocks as make it final is deleted. */
+  /** Marks items as done. An item that stays done for `confirmations` blocks is deleted. */
   done(keys: Iterable<string>): void;
 };
 
@@ -99,16 +99,13 @@ export function createChainEvents(options: ChainEventsOptions): ChainEvents {
       cursor = range.cursor;
       follower.widen();
     }
-    ahead = await lookAhead(store, {
-      from: Math.max(startBlock, heads.final.number + 1),
-      to: heads.latest.number,
-    });
+    ahead = await lookAhead(store, follower.ahead(heads));
     head = heads.latest.number;
   }
 
-  async function lookAhead(store: OpenItems, range: { from: number; to: number }): Promise<typeof ahead> {
+  async function lookAhead(store: OpenItems, range?: { from: number; to: number }): Promise<typeof ahead> {
     const found: typeof ahead = new Map();
-    const events = range.from > range.to ? [] : await readEvents(client, sources, range);
+    const events = range === undefined ? [] : await readEvents(client, sources, range);
     for (const { args: fold, block } of events) {
       const put = (kind: string, key: string, value: Json) =>
         void found.set(kind, (found.get(kind) ?? new Map<string, Json>()).set(key, value));

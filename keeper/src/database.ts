@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** What the keeper remembers, in one SQLite file: what it spent, how far it read, and what is still open. */
+/** One SQLite file: the amounts spent, the last block read of each chain, and the open items. */
 export function openDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   database.exec(`

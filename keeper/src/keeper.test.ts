@@ -32,7 +32,7 @@ import {
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
-/** Of a statement whose uses nobody asks for. */
+/** The root of a statement. No test asks for its uses. */
 const ROOT = pad("0x1");
 let chains: ThreeChains;
 const running = new Set<Service>();
@@ -100,7 +100,7 @@ test("a dead bridge keeps the dollars, is told of, and after two hours as late; 
   await eventually(async () => (await pending(site)) === 0n);
 });
 
-test("what would cost more than is left of the day's budget waits for the next day, also after a restart", async () => {
+test("a call above the rest of the day's budget waits for the next day, also after a restart", async () => {
   const site = chains.sites.secondary2;
   await passTime(site, 3_700);
   await mint(site, 10n * DOLLAR);
@@ -115,7 +115,7 @@ test("what would cost more than is left of the day's budget waits for the next d
   start(rich, clock);
   await eventually(async () => (await pending(site)) === 0n);
   await stop(...running);
-  // What was spent is remembered: as much again does not fit.
+  // The spent amount is remembered: as much again does not fit.
   await passTime(site, 3_700);
   await mint(site, 10n * DOLLAR);
   const spent = await spentOn(site);
@@ -123,7 +123,7 @@ test("what would cost more than is left of the day's budget waits for the next d
   equal(await pending(site), 10n * DOLLAR);
 });
 
-test("what a transaction can take counts before it is sent, and what it took when it is in a block", async () => {
+test("a transaction's maximum cost counts before it is sent, and its real cost once it is in a block", async () => {
   const site = chains.sites.secondary2;
   await passTime(site, 3_700);
   await mint(site, 10n * DOLLAR);
@@ -142,7 +142,7 @@ test("what a transaction can take counts before it is sent, and what it took whe
   equal(countedIn(settings, site), await spentOn(site));
 });
 
-test("what the settlement owes the provider is paid, unless it is less than is worth a payment", async () => {
+test("the settlement's debt to the provider is paid, unless it is below the least payment", async () => {
   const site = chains.sites.primary;
   await mintAndActivate(site, 10n * DOLLAR);
   await settle(site, { amountNanoUsd: 999_999_999n });
@@ -181,7 +181,7 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   equal(await balanceOf(site, site.at("inferenceToken"), safe), 0n);
   deepEqual(told("failed"), [], "a market that is too young is no failure");
   await passTime(site, 3_600);
-  // A fifth of a unit at about 300 dollars, all of it to the Safe while nobody backs.
+  // A fifth of a unit at about 300 dollars, all of it to the Safe of an agent without backers.
   await eventually(async () => (await balanceOf(site, site.at("inferenceToken"), safe)) > 55n * DOLLAR);
   const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
@@ -189,7 +189,7 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   equal(await balanceOf(site, site.stablecoin, treasury), 0n);
 });
 
-test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 10 % go back, to the nano-dollar", async () => {
+test("40 % of an agent's served amount reach its Safe, 50 % are staked for it and 10 % go back, to the nano-dollar", async () => {
   const site = chains.sites.primary;
   const { agent, safe, treasury } = await createAgent(site);
   const tokens = () => balanceOf(site, site.at("inferenceToken"), alice.address);
@@ -208,7 +208,7 @@ test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 1
   const [owedSafe, owedTreasury] = await site.client.readContract(owedTo);
   const owedBack = { ...settlement, functionName: "owedBackNanoUsd", args: [alice.address] } as const;
   const back = await site.client.readContract(owedBack);
-  // What was paid is in whole units; the rest stays owed.
+  // Payments are in whole units; the rest stays owed.
   const paidSafe = await balanceOf(site, site.stablecoin, safe);
   const [logs] = [await site.client.getContractEvents({ address: treasury, abi: agentTreasuryAbi, fromBlock: 0n })];
   const spent = logs.reduce((sum, { args }) => sum + ((args as { spent?: bigint }).spent ?? 0n), 0n);
@@ -294,7 +294,7 @@ test("a call that fails alerts, and the other calls of the same kind are made", 
   await eventually(async () => (await creditOf(primary)) === before + (failing + other) * 1_000n);
 });
 
-test("what many agents are owed, and what their treasuries hold, is read in few requests", async () => {
+test("the debts to many agents, and the balances of their treasuries, are read in few requests", async () => {
   const site = chains.sites.primary;
   await using node = await startNodeProxy(site.chain.rpcUrl);
   const agents = [];
@@ -363,12 +363,12 @@ function told(event: string) {
   return events.filter((each) => each.event === event);
 }
 
-/** Long enough for several rounds: what has not happened then would not happen. */
+/** Long enough for several rounds of the keeper. */
 async function rounds(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 600));
 }
 
-/** What the keeper's last transaction took of its coins, a fee of the bridge included. */
+/** The coins that the keeper's last transaction took, a fee of the bridge included. */
 async function spentOn({ client }: ChainSite): Promise<bigint> {
   const blockNumber = await client.getBlockNumber();
   for (let block = blockNumber; block > 0n; block -= 1n) {
@@ -381,7 +381,7 @@ async function spentOn({ client }: ChainSite): Promise<bigint> {
   throw new Error("the keeper has sent nothing");
 }
 
-/** What the keeper's file says that it has spent today. */
+/** The amount spent today by the keeper's database. */
 function countedIn({ databaseFile }: KeeperSettings, { chain: { chainId } }: ChainSite): bigint {
   const database = new DatabaseSync(databaseFile, { readOnly: true });
   const row = database.prepare("SELECT wei FROM spent WHERE chain_id = ?").get(chainId) as { wei: string } | undefined;
@@ -445,7 +445,7 @@ async function dayOf(site: ChainSite): Promise<number> {
   return Math.floor(Number((await site.client.getBlock()).timestamp) / DAY_SECONDS);
 }
 
-/** What the account of a served use gets for it. In nano-USD. */
+/** The credit of an account that an agent serves, in nano-USD. */
 const SERVED_CREDIT = 20_000_000_000n;
 
 /** Has each of these agents serve, of units that are staked under it. */

@@ -17,7 +17,7 @@ import { findDeliveries } from "./waiting.ts";
 /** The least time before the same alert is repeated. */
 const REPEAT_MS = 600_000;
 
-/** Makes the calls that anyone may make and somebody has to, within its budget. */
+/** Makes the calls that are open to anyone, within its budget. */
 export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Service {
   const { pollMs, databaseFile, dailyBudgetWei, key } = settings;
   const { now, log } = options;
@@ -52,7 +52,7 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
   return { ended, stop: () => stop().finally(() => database.close()) };
 }
 
-/** On each chain that has the contract. The primary chain is the first. */
+/** A finder on each chain that has the contract. The primary chain is the first. */
 function findersOn(chains: readonly KeeperChain[], minPayment: bigint): TaskFinder[] {
   const [primary, ...secondaries] = chains;
   if (primary === undefined) return [];

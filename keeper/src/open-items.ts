@@ -12,7 +12,7 @@ export type OpenItems = {
   /** In the order in which they were first put. */
   all(kind: string): ReadonlyMap<string, Json>;
   remove(kind: string, key: string): void;
-  /** Commits the cursor and what `work` puts, or nothing. */
+  /** Commits the cursor and the items that `work` puts, or nothing. */
   advance(cursor: Cursor, work: (put: (kind: string, key: string, value: Json) => void) => void): void;
   /** Deletes everything, so that the chain is read again from the start. */
   clear(): void;

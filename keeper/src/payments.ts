@@ -8,7 +8,7 @@ import type { Found, Task, TaskFinder } from "./task.ts";
 /** Somebody else has made the payment. Other errors, such as a blocked payee, alert the operator. */
 const NOT_DUE = ["NothingOwed"];
 
-/** Pays what the settlement owes to the provider's payee, to agents' Safes and treasuries, and back to accounts. */
+/** Pays the settlement's debts to the provider's payee, to agents' Safes and treasuries, and back to accounts. */
 export function findPayments(primary: KeeperChain, minPayment: bigint): TaskFinder {
   const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   // The keys are the agents of a chunk and the accounts that they served.

@@ -38,8 +38,8 @@ export function announce(event: string, chains: readonly (string | number)[]): v
 }
 
 /**
- * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with what
- * a round throws.
+ * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with the
+ * error of a round.
  */
 export function startLoop(round: (signal: AbortSignal) => Promise<number>): Required<Service> {
   const abort = new AbortController();
@@ -50,7 +50,7 @@ export function startLoop(round: (signal: AbortSignal) => Promise<number>): Requ
     }
   }
   const ended = run();
-  // Without a listener a rejection would end the process before stop() is called.
+  // A rejection needs a listener before stop() is called, or it ends the process.
   ended.catch(() => {});
   return {
     ended,

@@ -17,14 +17,14 @@ const chain = { name: "primary", chainId: 1, eid: 30101, rpcUrl: "http://127.0.0
 const primary = { ...chain, contracts: { inferenceSettlement: address } };
 const settings = { databaseFile: "x", dailyBudgetWei: "1000", minPayment: "1000000", chains: [primary] };
 
-test("amounts are read exactly, and a poll is every half a minute unless it is said", () => {
+test("amounts are read exactly, and the default poll is every half a minute", () => {
   const read = readWith({ ...settings, dailyBudgetWei: "100000000000000000001" });
   equal(read.dailyBudgetWei, 100_000_000_000_000_000_001n);
   equal(read.pollMs, 30_000);
   equal(read.chains[0]?.contracts.inferenceSettlement, address);
 });
 
-test("what is wrong is told together, a number for an amount and an unknown word among it", () => {
+test("all problems are reported together, a number for an amount and an unknown field among them", () => {
   const wrong = { ...settings, dailyBudgetWei: 1000, interval: 5, chains: [{ ...primary, rpcUrl: "nowhere" }] };
   throws(
     () => readWith(wrong),

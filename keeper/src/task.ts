@@ -1,7 +1,7 @@
 import type { Abi, Address } from "viem";
 import type { KeeperChain } from "./keeper-chain.ts";
 
-/** A call that anyone may make, and that somebody has to. */
+/** A call that is open to anyone. */
 export type Task = {
   /** The name in the log. */
   name: string;
@@ -18,7 +18,7 @@ export type Task = {
 /** Something that waits longer than it should. */
 export type Delay = { what: "flush" | "in flight" | "waiting"; chain: string; ageSeconds: bigint };
 
-/** The calls to make now, and what is late. */
+/** The calls to make now, and the delays. */
 export type Found = { tasks: Task[]; delays: Delay[] };
 
 /** Looks for tasks of one kind. */

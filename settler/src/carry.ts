@@ -6,14 +6,14 @@ import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 
 /** A day's ceiling pays until 06:00 UTC of the next day. */
 export const GRACE_MS = 6 * 3_600_000;
-/** What was told before 01:00 and owes at 06:00 is paid from the new day's ceiling. */
+/** The new day's ceiling pays a statement that was told before 01:00 and is open at 06:00. */
 const TOLD_BEFORE_MS = 3_600_000;
 
 /**
  * Fixes once, when the block of 06:00 UTC is final, what earlier statements take of the day's ceiling. The gateway's
  * limit is the ceiling without it.
  *
- * @param read The block up to which the ledger has read the chain.
+ * @param read The last block that the ledger has read.
  */
 export function createCarry({ ledger, partition, now }: { ledger: LedgerClient; partition: Partition; now(): number }) {
   let fixedFor: string | undefined;

@@ -72,7 +72,7 @@ test("a chunk ends with the record that uses up the room of its day", () => {
   assert.equal(nextChunk(short, 1_000n, limits).length, 10);
 });
 
-test("the reckoned gas covers what the contract uses, and for many accounts is at most half as much again", () => {
+test("the estimated gas covers the contract's use, and exceeds it by at most half for many accounts", () => {
   const served = (count: number, agentOf: (index: number) => number) => many(count, (index) => [part(agentOf(index))]);
   const chunks: readonly [entry: string, payables: Payable[]][] = [
     ...[1, 10, 50, 100, 1_000, 1_800].map((count) => [`settle ${count} accounts`, many(count)] as [string, Payable[]]),

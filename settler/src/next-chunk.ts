@@ -1,7 +1,7 @@
 import { CHUNK_BYTES, MAX_CHUNK_AGENTS, type ServedPart, type SettleRecord } from "@inference/protocol/chunk";
 import type { NanoUsd } from "@inference/protocol/money";
 
-/** A statement that can be debited now. `payableNanoUsd` is what the account's credit covers of it. */
+/** A statement that can be debited now. `payableNanoUsd` is the part that the account's credit covers. */
 export type Payable = { record: SettleRecord; payableNanoUsd: NanoUsd };
 
 export type ChunkLimits = {

@@ -1,10 +1,10 @@
 import { type Hex, parseTransaction } from "viem";
 import type { Fees } from "./settlement-contract.ts";
 
-/** Above so many times of what the chain asks, the fee is not the reason that a transaction is in no block. */
+/** The largest fee as a multiple of the chain's. A higher fee would not get the transaction into a block. */
 const MAX_RAISE = 4n;
 
-/** What a replacement of a transaction pays; undefined if that is more than it should. */
+/** The fees of a replacement of a transaction; undefined above the limit. */
 export function raisedFees(raw: Hex, current: Fees, maxFeePerGasWei: bigint): Fees | undefined {
   const before = parseTransaction(raw);
   const fees = {

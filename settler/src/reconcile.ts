@@ -71,7 +71,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const usesNanoUsd = (await options.usesOn?.(day)) ?? null;
     const { statementsNanoUsd, foreignNanoUsd } = sums;
     const record: Reconciliation = { ...sums, usesNanoUsd, debitedNanoUsd };
-    // Of both signs: they must not cancel each other out.
+    // Differences of both signs must not cancel each other out.
     const unexplainedNanoUsd =
       Math.abs(debitedNanoUsd - statementsNanoUsd - foreignNanoUsd) +
       Math.abs((usesNanoUsd ?? statementsNanoUsd) - statementsNanoUsd);

@@ -18,7 +18,7 @@ import { createSettler } from "./settler.ts";
 import { statementTrees } from "./statement-tree.ts";
 import { createStatements } from "./statements.ts";
 
-/** What an agent served, from its hold to the payments, with the real settlement on a real chain. */
+/** A use that an agent serves, from its hold to the payments, with the real settlement on a real chain. */
 const CHAIN_ID = 31337;
 const privateKey: Hex = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const alice: Address = "0x00000000000000000000000000000000000a11ce";
@@ -39,7 +39,7 @@ test("an agent's part is paid up to its capacity, the rest to the provider, all 
   const settlement = { address: chain.settlement, abi: inferenceSettlementAbi } as const;
   const view = (functionName: string, args: readonly unknown[] = []): Promise<unknown> =>
     reader.readContract({ address: chain.settlement, abi: inferenceSettlementAbi as Abi, functionName, args });
-  // On a chain without agents pool and registry are one address.
+  // Pool and registry are one address on a chain without agents.
   assert.equal(await view("POOL"), await view("REGISTRY"));
   await chain.rpc("anvil_setCode", [await view("POOL"), agentsCode()]);
   await chain.activate(alice, 10_000_000n);
@@ -47,7 +47,7 @@ test("an agent's part is paid up to its capacity, the rest to the provider, all 
 
   const { ledger, jobs, use } = gateway();
   await jobs.read();
-  // The gateway's offer is above what the chain's pool allows. The second use is the protocol's.
+  // The gateway's offer is above the capacity in the chain's pool. The second use is the protocol's.
   await use(`req_${"0".repeat(25)}1`, 3_000_000_007, true);
   await use(`req_${"0".repeat(25)}2`, 1_000_000_001, false);
   const bill = () => answer(ledger.rows(accountPartition(alice)), { type: "bill" });

@@ -16,16 +16,16 @@ import { decodeErrorResult, encodeFunctionData, type Hex, type LocalAccount, toH
 
 /** The settlement contract and its settler's account, as a node shows them. Every method may throw ChainUnavailable. */
 export type SettlementContract = {
-  /** What the ceiling of a day has left in the latest block; 0 for a day that the contract no longer takes. */
+  /** The amount left of a day's ceiling in the latest block; 0 for a day that the contract no longer takes. */
   roomNanoUsd(day: number): Promise<bigint>;
-  /** The account's next nonce: in a block, or with what the node has waiting. */
+  /** The account's next nonce in a block, or after the node's pending transactions. */
   nextNonce(block: Block | "latest" | "pending"): Promise<number>;
   /** The gas that a call would use after the latest block, or the name of the error with which it would revert. */
   estimate(call: Call): Promise<{ gas: bigint } | { revert: string }>;
   /** Wei per unit of gas with which a transaction gets in soon. */
   fees(): Promise<Fees>;
   sign(call: Call, terms: { nonce: number; gas: bigint } & Fees): Promise<Hex>;
-  /** Ignores the node's answer: a block shows what became of the transaction. */
+  /** Ignores the node's answer: only a block shows the fate of the transaction. */
   send(raw: Hex): Promise<void>;
   balanceWei(): Promise<bigint>;
 };
@@ -115,7 +115,7 @@ export function settleCall(settlement: Address, day: number, records: readonly S
   return { to: settlement, data: encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "settle", args }) };
 }
 
-/** The contract's error, or what the node says. */
+/** The contract's error, or the node's message. */
 function revertOf(error: RpcError): string {
   if (error.data === undefined) return error.message;
   try {

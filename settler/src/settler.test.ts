@@ -9,7 +9,7 @@ import { type Lie, methodsOf } from "./testing/lying-node.ts";
 import { FINALITY_DEPTH } from "./testing/schedule.ts";
 import { accounts, type Jobs, makeGateway, partition, type SimulatedGateway } from "./testing/simulated-gateway.ts";
 
-/** The settler with the statements and the watcher on a simulated chain: what it posts, and what it waits for. */
+/** The settler with the statements and the watcher on a simulated chain. */
 const [alice = "0x", bob = "0x", carol = "0x"] = accounts;
 const HOUR = 3_600_000;
 
@@ -198,7 +198,7 @@ test("a foreign posting is taken over: the account pays for nothing twice, and t
   gateway.happen({ type: "mine", blocks: 1, takes: true });
   await settleAll(gateway, jobs);
   gateway.audit.close({ isLossy: true });
-  // Alice used 500,000,000, of which the foreign debit paid 300,000,000.
+  // Alice used 500,000,000. The foreign debit paid 300,000,000 of it.
   assert.deepEqual(debited(gateway), [500_000_000, 500_000_000, 0]);
   assert.equal(billOf(gateway.host, alice).takenOverNanoUsd, 300_000_000);
   assert.match(gateway.host.alerts.join(), /account:0x1+: takes over debits of 300000000/);
@@ -238,7 +238,7 @@ test("a window of transactions is in flight, each stored before it is sent, and 
   gateway.audit.close({ isLossy: false });
 });
 
-test("a nonce that is missing below others is filled first, with a transfer if nobody is due", async () => {
+test("a nonce that is missing below others is filled first, with a transfer if no statement is due", async () => {
   const gateway = makeGateway({ limits: { window: 3, maxGas: 140_000 } });
   const jobs = gateway.start();
   await poll(jobs);
@@ -303,7 +303,7 @@ test("a transaction in no block for two minutes is replaced with a higher fee, u
   gateway.audit.close({ isLossy: false });
 });
 
-test("what the node has lost is sent again, and what it has is not", async () => {
+test("transactions that the node has lost are sent again, and no others", async () => {
   const gateway = makeGateway();
   const sent: string[] = [];
   const jobs = gateway.start({
@@ -340,7 +340,7 @@ test("yesterday's ceiling pays until 05:45 UTC while it has room, then today's",
   }
 });
 
-test("what yesterday's ceiling has no room for is paid from today's, the rest of a clipped statement too", async () => {
+test("statements that yesterday's ceiling has no room for are paid from today's, the rest of a clipped one too", async () => {
   const gateway = makeGateway({ timeOfDay: 2 * HOUR });
   const jobs = gateway.start();
   gateway.happen({ type: "ceiling", cents: 30 });
@@ -400,7 +400,7 @@ test("a stuck transaction that the contract would refuse now is replaced by a tr
   gateway.audit.close({ isLossy: false });
 });
 
-test("the carry of a day is fixed once, when the block of 06:00 is final: what was told before 01:00 and owes", async () => {
+test("the carry of a day is fixed once, when the block of 06:00 is final: open statements heard before 01:00", async () => {
   const gateway = makeGateway({ timeOfDay: 0.5 * HOUR });
   const jobs = gateway.start();
   await poll(jobs);

@@ -24,7 +24,7 @@ import { type Call, type Fees, settleCall, settlementContract } from "./settleme
 /**
  * Posts due statements on chain, oldest first, in chunks. Up to `window` transactions with consecutive nonces are on
  * their way at once, each stored before it is sent. Every poll starts from the ledger and the chain alone, so nothing
- * changes after a restart, after a restore, or beside a second settler: the contract skips what it has.
+ * changes after a restart, after a restore, or beside a second settler: the contract skips booked records.
  *
  * | the transaction of a nonce is | the settler |
  * |---|---|
@@ -55,7 +55,7 @@ export type SettlerOptions = {
   client: ChainClient;
   chainId: number;
   settlement: Address;
-  /** Of the contract's settler. */
+  /** The key of the contract's settler. */
   privateKey: Hex;
   ledger: LedgerClient;
   now(): number;
@@ -81,12 +81,12 @@ const USUAL_DAYS_GAS = 150_000_000n;
 /** More statements than a chunk can have. */
 const MAX_RECORDS = 2_000;
 
-/** What a transaction is for: the chunk of a day, or, without records, its nonce alone. */
+/** The content of a transaction: the chunk of a day, or, without records, its nonce alone. */
 type Content = { call: Call; day: number; records: readonly SettleRecord[] };
 type Outcome = { outcome: "idle" | "posting" } | { outcome: "waiting"; reason: string };
 type Stored = TransactionRow & { nonce: number };
 type Terms = { nonce: number; fees?: Fees; round: Round; isNeeded: boolean };
-/** What one poll has found and done. */
+/** The findings and actions of one poll. */
 type Round = {
   latest: Block;
   /** The nonce of the next transaction that gets into a block, and of the first that the node does not have. */
@@ -116,7 +116,7 @@ export function createSettler(options: SettlerOptions): Settler {
   const run = <C extends Command>(command: C): Promise<ReplyOf<C>> =>
     ledger.run(() => send(partition, command), { untilDurable: true });
 
-  /** The block up to which the ledger has read the chain, and the latest block. */
+  /** The last block that the ledger has read, and the latest block. */
   async function readHeads(): Promise<{ read: Block; latest: Block }> {
     const cursor = await ledger.read(partition, { type: "cursor" });
     if (!isRead(cursor)) throw new ChainUnavailable("the chain's debits are not read yet");
@@ -127,11 +127,11 @@ export function createSettler(options: SettlerOptions): Settler {
     return { read, latest };
   }
 
-  /** Forgets the transactions that are final, and sends what is due. */
+  /** Forgets final transactions, and sends due statements. */
   async function post(): Promise<Outcome> {
     const { read, latest } = await readHeads();
     await fixCarry(read);
-    // Final is what the ledger has read: a later final block may have debits that it does not know yet.
+    // Final means read by the ledger: a later final block may have debits that the ledger does not know yet.
     const [first, next, pending] = await Promise.all([
       contract.nextNonce(read),
       contract.nextNonce("latest"),
@@ -183,7 +183,7 @@ export function createSettler(options: SettlerOptions): Settler {
     }
     return late(oldest, "nothing is left under the day's ceiling");
 
-    /** What the transactions that are in no block take of a day. */
+    /** The amount that transactions in no block take from a day. */
     function amountOn(day: number): bigint {
       const rows = [...open.values()].filter((row) => row.nonce >= next && row.day === utcDay(day * DAY_MS));
       const names = new Set(rows.flatMap(namesOf));
@@ -232,7 +232,7 @@ export function createSettler(options: SettlerOptions): Settler {
     return gas > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : gas;
   }
 
-  /** The same nonce with a higher fee, for whoever is due now. */
+  /** The same nonce with a higher fee and the statements that are due now. */
   async function replace(row: Stored, round: Round): Promise<Outcome | undefined> {
     const fees = raisedFees(row.raw as Hex, await contract.fees(), limits.maxFeePerGasWei);
     if (fees === undefined) {

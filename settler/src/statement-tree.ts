@@ -4,7 +4,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import { makeLeafOf, type SettledUse, type Settlement } from "@inference/protocol/use-leaf";
 import { bytesToHex, type Hex } from "viem";
 
-/** The Merkle tree of one statement, of which only the root is kept. */
+/** The Merkle tree of one statement. Only its root is kept. */
 export type StatementTree = {
   /** Uses in order, after those added before. */
   add(uses: readonly SettledUse[]): void | Promise<void>;

@@ -70,7 +70,7 @@ test("a statement has the root of its uses in their order, and its uses fill it"
   assert.deepEqual(world.alerts, []);
 });
 
-test("the parts of a statement are what each agent served on each day", async () => {
+test("the parts of a statement are the amounts that each agent served on each day", async () => {
   const world = await makeWorld({
     change: (use, index) => ({ ...use, ...(index === 0 ? {} : servedBy(index % 2)) }),
   });
@@ -128,7 +128,7 @@ test("a statement is told again each minute, so that a chain's partition that wa
   assert.deepEqual(toldBy(world, alice), told);
 });
 
-test("an account whose statement fails delays nobody", async () => {
+test("an account whose statement fails delays no other account", async () => {
   const world = await makeWorld({
     change() {
       throw new Error("its rows cannot be read");
@@ -142,7 +142,7 @@ test("an account whose statement fails delays nobody", async () => {
   assert.match(world.alerts.join(), /the statement of account:0x1+ could not be made/);
 });
 
-test("what an adopted statement owes after a foreign debit is told without uses, and the next ones follow", async () => {
+test("the open rest of an adopted statement after a foreign debit is told without uses, and the next ones follow", async () => {
   const world = await makeWorld();
   const { host, epochs, clock } = world;
   const owner = accountPartition(alice);

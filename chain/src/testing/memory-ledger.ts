@@ -5,7 +5,7 @@ import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 /** A ledger in memory that can crash between a commit and the deliveries it caused. */
 export type MemoryLedger = LedgerClient & {
   crashing: boolean;
-  /** Goes on after a crash: delivers what was left. */
+  /** Continues after a crash with the remaining deliveries. */
   recover(): void;
   /** Every command that was committed. */
   applied: Command[];

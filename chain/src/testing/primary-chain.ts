@@ -35,11 +35,11 @@ export type PrimaryChain = Anvil & {
   latest(): Promise<number>;
   /** The last `depth` blocks are replaced by as many empty ones. */
   reorg(depth: number): Promise<void>;
-  /** As it was after the deployment, at the machine's time. */
+  /** Restores the state after the deployment, at the machine's time. */
   reset(): Promise<void>;
 };
 
-/** A record without parts. Its root is of uses that nobody knows if it is absent. */
+/** A record without parts. An absent root is that of unknown uses. */
 export type TestRecord = { account: Address; before: number; amount: number; root?: Hex };
 
 const person = (addressIndex: number) =>
@@ -49,9 +49,9 @@ const proxyAdmin = person(1).address;
 const proposer = person(2).address;
 const guardian = person(3).address;
 const settler = person(4).address;
-/** Calls the settlement twice with whatever it is called with. */
+/** A contract that passes its call data to the settlement twice. */
 const TWICE: Address = "0x00000000000000000000000000000000000002ce";
-/** Of uses that nobody knows. */
+/** The root of unknown uses. */
 const ROOT: Hex = `0x${"b0".repeat(32)}`;
 const FUNDS = 40_000_000_000_000n;
 
@@ -125,7 +125,7 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     },
     async reset() {
       paused = false;
-      // What waits for a block would be in the first one.
+      // Transactions that wait for a block would be in the first one.
       await rpc("anvil_dropAllTransactions");
       await rpc("evm_setAutomine", [true]);
       await rpc("evm_revert", [snapshot]);

@@ -1,6 +1,6 @@
 import type { Timers } from "@inference/protocol/timers";
 
-/** As hosts have them. */
+/** The timers of hosts. */
 export const timers: Timers = {
   after(ms, callback) {
     const timer = setTimeout(callback, ms);

@@ -11,7 +11,7 @@ import { type MemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
 import type { PrimaryChain } from "./primary-chain.ts";
 import { timers } from "./timers.ts";
 
-/** A watcher with its books, and what its operator was told. */
+/** A watcher with its ledger and its alerts. */
 export type Watch = {
   watcher: SettlementWatcher;
   ledger: MemoryLedger;

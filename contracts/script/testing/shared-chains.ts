@@ -13,7 +13,7 @@ import { type Anvil, startAnvil } from "../anvil.ts";
 export type SharedChains = {
   readonly rpcUrls: Readonly<Record<LocalChainName, string>>;
   readonly world: LocalWorld;
-  /** Takes back what happened on the chains since they were given out. */
+  /** Restores the chains as they were when they were shared. */
   revert(): Promise<void>;
 };
 

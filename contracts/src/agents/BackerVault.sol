@@ -34,7 +34,7 @@ contract BackerVault is IBackerVault {
 
     struct Backer {
         uint256 backing;
-        /// @dev The value of the agent's `perUnit` up to which `owed` includes rewards.
+        /// @dev The agent's `perUnit` when `owed` was last updated.
         uint256 perUnitCounted;
         uint256 owed;
     }

@@ -5,7 +5,7 @@ pragma solidity ^0.8.28;
 /// @notice Holds stake in the staking-derived token. Each staked unit gives one identity one dollar of inference a day.
 /// Primary chain only.
 /// @dev Units: capacity is in nano-dollars, like every amount that is compared with what the gateway charges. `amount`
-/// is in units of the staking-derived token (18 decimals), of which 1e18 give one dollar a day.
+/// is in units of the staking-derived token (18 decimals); 1e18 units give one dollar a day.
 /// Days are UTC, numbered by `timestamp / 1 days`. The capacity of a day is fixed at its 00:00 UTC and never changes
 /// afterwards. A stake, a reservation or an exit takes effect on the next day, so a unit serves one identity a day.
 /// Trust: the settlement limits what an agent serves on a day to {capacityOn} of that day, whenever it reads it.

@@ -7,8 +7,8 @@ import {IInferenceToken} from "./IInferenceToken.sol";
 import {ITokenMinter} from "./ITokenMinter.sol";
 
 /// @title IInferenceSettlement
-/// @notice Keeps the accounts of the primary chain: what each account activated and was debited, the daily ceiling on
-/// debits, and what is owed for them.
+/// @notice Keeps the accounts of the primary chain: the activations and debits of each account, the daily ceiling on
+/// debits, and the amounts owed for them.
 /// @dev Units: `amount` is in token units (1e-6 dollar). Everything named `NanoUsd` is in nano-dollars (1e-9 dollar,
 /// token units x 1000), the unit in which the gateway charges. Multiplying by 1000 needs no rounding.
 /// Days are UTC, numbered by `block.timestamp / 1 days`.
@@ -18,8 +18,8 @@ import {ITokenMinter} from "./ITokenMinter.sol";
 /// settler posts chunks. The guardian lowers the ceiling and revokes the settler without delay. No role can take, move
 /// or block credit alone. Timelock and settler together can debit any credit, up to the ceiling that the timelock sets.
 /// Trust: a stolen settler key can debit at most the ceiling of each day on which it is used and of the day before. It
-/// cannot choose the provider. It can name an agent of its own, whose Safe then gets 40 % of what the agent's capacity
-/// covers, and it can make honest records miss, until the guardian revokes it. Every debit is public.
+/// cannot choose the provider. It can name an agent of its own, whose Safe then gets 40 % of the debits that the
+/// agent's capacity covers, and it can make honest records miss, until the guardian revokes it. Every debit is public.
 /// Payments: a chunk records what is owed to each role. Anyone may trigger a payment, in whole token units. The payee
 /// is read at the time of payment, so a payee that is blocked or replaced does not affect other payments.
 /// Invariants (numbered as in the README of this package), after every transaction:
@@ -83,7 +83,7 @@ interface IInferenceSettlement {
         bytes32 snapshot;
     }
 
-    /// @notice The roles to which dollars can be owed.
+    /// @notice The roles that dollars can be owed to.
     enum Payee {
         Provider,
         Safe,
@@ -186,8 +186,8 @@ interface IInferenceSettlement {
     /// @notice `day` is neither today nor, until 06:00 UTC, yesterday; or an agent's `day` is after today.
     error WrongDay(uint256 day, uint256 today);
 
-    /// @notice The data of a chunk is not in the layout of {settle}: what begins at byte `position` of the call data is
-    /// cut short, is out of order, or names an agent that is not in the table.
+    /// @notice The data of a chunk is not in the layout of {settle}: the entry at byte `position` of the call data is cut
+    /// short, is out of order, or names an agent that is not in the table.
     error MalformedData(uint256 position);
 
     /// @notice With the part at byte `position` of the call data, the parts of a record exceed its amount.
@@ -249,17 +249,17 @@ interface IInferenceSettlement {
     /// @notice The amount debited on `day` so far, which counts against its ceiling. Payments to payees do not.
     function paidNanoUsd(uint256 day) external view returns (uint256);
 
-    /// @notice The number of today, what can still be debited today (zero if the ceiling was lowered below the amount
-    /// debited), and the time at which the next day begins.
+    /// @notice The number of today, the amount that can still be debited today (zero if the ceiling was lowered below the
+    /// amount debited), and the time at which the next day begins.
     function ceilingToday() external view returns (uint256 day, uint256 leftNanoUsd, uint256 resetsAt);
 
-    /// @notice The totals of `account`: what it activated, what it was debited, and what agents served of that.
+    /// @notice The totals of `account`: its activations, its debits, and the part of the debits that agents served.
     function accountOf(address account)
         external
         view
         returns (uint80 activatedNanoUsd, uint80 debitedNanoUsd, uint80 servedNanoUsd);
 
-    /// @notice The unspent credit of `account`: what it activated less what it was debited.
+    /// @notice The unspent credit of `account`: activations less debits.
     function creditNanoUsd(address account) external view returns (uint256);
 
     /// @notice The sum of all credits.
@@ -280,16 +280,16 @@ interface IInferenceSettlement {
     /// @notice The amount owed to the provider.
     function owedProviderNanoUsd() external view returns (uint128);
 
-    /// @notice The amounts owed to an agent's Safe and treasury: 40 % and 50 % of all that it served, each rounded
-    /// down, less what they were paid.
+    /// @notice The amounts owed to an agent's Safe and treasury: 40 % and 50 % of its served total, each rounded down,
+    /// less earlier payments.
     function owedAgentNanoUsd(address agent) external view returns (uint256 safe, uint256 treasury);
 
-    /// @notice The amount owed back to `account`: 10 % of all that agents served it, rounded down, less what was
-    /// minted.
+    /// @notice The amount owed back to `account`: 10 % of the total that agents served it, rounded down, less the
+    /// amount minted before.
     function owedBackNanoUsd(address account) external view returns (uint256);
 
-    /// @notice The sum of all amounts owed: what was debited less what was paid. What rounding keeps from agents and
-    /// accounts stays in it.
+    /// @notice The sum of all amounts owed: debits less payments. It includes the fractions that rounding keeps from
+    /// agents and accounts.
     function totalOwedNanoUsd() external view returns (uint256);
 
     /// @notice The amount that `agent` has served from its capacity of `day`.
@@ -300,7 +300,7 @@ interface IInferenceSettlement {
 
     /// @notice Whether `record` was booked and debited `use` or a part of it: `useProof` leads from the use's leaf to
     /// the root of the record, `recordProof` from the record's leaf to the root of a chunk, both belong to one account,
-    /// and what the use charges lies within the record, in whole or in part.
+    /// and the charge of the use lies within the record, in whole or in part.
     /// @dev Proofs are as for OpenZeppelin's MerkleProof. The trees pair their leaves in order, and an odd last node
     /// moves up unchanged.
     function verify(
@@ -340,10 +340,10 @@ interface IInferenceSettlement {
     /// day on which it served (2), in ascending order of these 22 bytes; then records to the end, each of an account
     /// (20), the total of debits from which it starts (8), an amount (8), the root of its uses (32), the number of its
     /// parts (1), and for each part the index of an agent (1) and an amount (8).
-    /// @dev A record is skipped unless it starts at the account's total of debits. Otherwise it debits its amount, or
-    /// what the account's credit and the ceiling of the day leave of it; if that is nothing, it is skipped too. Parts
+    /// @dev A record is skipped unless it starts at the account's total of debits. Otherwise it debits its
+    /// amount, limited by the account's credit and the ceiling left of the day. A debit of nothing is skipped too. Parts
     /// are paid out of the debit in order. An agent serves at most its capacity of its day (none if the registry does
-    /// not know it); what exceeds that, and what no part covers, is owed to the provider. A skipped record leaves no
+    /// not know it). The provider is owed the excess and the amount that no part covers. A skipped record leaves no
     /// trace, but must be well-formed.
     /// An agent's Safe is owed 40 % of what it serves and its treasury 50 %; a tenth is owed back to the account.
     /// The offer that an agent's computer signed is checked by the gateway and not here: a computer may be removed

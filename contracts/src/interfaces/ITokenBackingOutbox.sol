@@ -93,7 +93,7 @@ interface ITokenBackingOutbox {
     /// @notice The dollars held here that are not pending. They pay for bridging.
     function costReserve() external view returns (uint256);
 
-    /// @notice The batch that {flush} would send now if it is due, at most `most` and what the bridge can carry; the
+    /// @notice The batch that {flush} would send now if it is due, at most `most` and at most the bridge's limit; the
     /// native fee to attach; and the cost in dollars.
     function quoteFlush(uint256 most) external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 

@@ -11,15 +11,15 @@ import {ITokenMinter} from "./ITokenMinter.sol";
 /// @dev Units: amounts are in token units (1e-6 dollar).
 /// @dev Messages: tokens are burned on the source chain, then minted or credited on the destination chain. Each message
 /// takes effect once, in any order. On the primary chain a message must be covered by the line of its source chain (see
-/// {ITokenMinter}). On a secondary chain transfers mint at most {DAILY_MINT_CAP} per UTC day, and what leaves the chain
-/// on that day makes room again. A message that is not covered waits, and anyone may {deliver} it later. While
+/// {ITokenMinter}). On a secondary chain transfers mint at most {DAILY_MINT_CAP} per UTC day. Tokens that leave the chain
+/// on that day raise the limit by their amount. A message that is not covered waits, and anyone may {deliver} it later. While
 /// activations from a chain wait, its later messages wait behind them, so that none takes the dollars of an earlier
 /// activation.
 /// Trust: libraries, verifiers, peers and gas are set at construction, and peers never change. The timelock is owner
 /// and delegate: it may replace libraries and verifiers at the endpoint, and remove a forged message. The guardian may
 /// pause for at most 7 days at a time, which is at least the timelock's delay. Forged messages to the primary chain
 /// take at most the line of their source chain. Forged messages to a secondary chain add at most the daily mint cap to
-/// its supply in a day, and what of that returns to the primary chain draws on the line too.
+/// its supply in a day. The part that returns to the primary chain draws on the line too.
 interface ITokenBridge {
     /// @notice What a message does on the destination chain.
     enum Kind {
@@ -144,8 +144,8 @@ interface ITokenBridge {
     /// @notice LayerZero endpoint id of the primary chain; 0 on the primary chain itself.
     function PRIMARY_EID() external view returns (uint32);
 
-    /// @notice The maximum of {mintedToday}: what transfers may mint on a secondary chain in one UTC day, after what
-    /// has left on that day is subtracted. The same on all chains.
+    /// @notice The maximum of {mintedToday}: the tokens that transfers may mint on a secondary chain in one UTC day, less
+    /// the tokens that left on that day. The same on all chains.
     function DAILY_MINT_CAP() external view returns (uint96);
 
     /// @notice The maximum duration of a pause: 7 days.
@@ -189,9 +189,9 @@ interface ITokenBridge {
     /// @dev Reverts with {NotWaiting}, {NotNext}, {NotCovered} or {Paused}.
     function deliver(bytes32 guid, uint32 srcEid, Message calldata message) external;
 
-    /// @notice Removes a waiting message permanently. For forged messages. Only the timelock may call it. What an
-    /// honest message burned is then lost to its recipient: its dollars stay in the line of its chain for the messages
-    /// after it, and the operator can only make good with a gift ({IInferenceSettlement.activateFor}).
+    /// @notice Removes a waiting message permanently. For forged messages. Only the timelock may call it. The
+    /// tokens that an honest message burned are then lost to its recipient: their dollars stay in the line of its chain
+    /// for the messages after it, and the operator can only make good with a gift ({IInferenceSettlement.activateFor}).
     /// @dev Reverts with {NotWaiting} or `OwnableUnauthorizedAccount`.
     function discard(bytes32 guid) external;
 

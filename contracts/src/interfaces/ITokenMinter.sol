@@ -14,7 +14,7 @@ import {ITokenBackingOutbox} from "./ITokenBackingOutbox.sol";
 /// reverts. If its issuer pauses it or blocks this contract, minting stops until that ends, and nothing else is
 /// affected.
 /// Dollars: on the primary chain dollars stay here as `backing` and leave only through {payOut}, which only the
-/// settlement can call. On a secondary chain they are passed to the outbox in the same transaction, and `backing` stays
+/// settlement can call. A secondary chain passes them to the outbox in the same transaction, and its `backing` stays
 /// zero.
 /// Dollars that are sent here by a plain transfer are a gift: they are not booked, and no one can withdraw them.
 /// Lines (primary chain): the line of a secondary chain is the part of the backing that belongs to that chain, which is

@@ -15,7 +15,7 @@ import {IUsdc} from "../helpers/IUsdc.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 import {FeeToken} from "./helpers/Tokens.sol";
 
-/// @notice Attacks on the agents' contracts, and what each can gain.
+/// @notice Attacks on the agents' contracts, each with its largest gain.
 contract AgentAttacksTest is AgentsTest {
     /// @notice In basis points of a price: the slippage of 1 %, and the tick to which the pool rounds its recorded prices.
     uint256 internal constant SLIPPAGE_AND_A_TICK = 9899;
@@ -60,8 +60,8 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(settlement.servedNanoUsd(address(agent), block.timestamp / 1 days), 9e9);
     }
 
-    /// @notice Identities move stake among each other as fast as they can. On no day do they have more capacity in
-    /// total than was staked when the day began.
+    /// @notice Identities move stake among each other as fast as they can. Their capacity of a day never exceeds the
+    /// stake at its beginning.
     function testFuzzAttack_stakeHopping(uint256 seed) public {
         staking.mint(attacker, 10e18);
         vm.prank(attacker);
@@ -142,8 +142,8 @@ contract AgentAttacksTest is AgentsTest {
         assertLt(profit, 0.004e18);
     }
 
-    /// @notice The market rose by a fifth a minute ago, so its mean price is far below the market. A sandwich attack still
-    /// takes no more than the slippage from the market's own price.
+    /// @notice The market rose by a fifth a minute ago, so its mean price is far below the market. A sandwich attack takes at
+    /// most the slippage from the market's own price.
     function testFuzzAttack_sandwichAfterARise(uint256 frontRun, uint32 secondsAgo) public {
         usdc.mint(bob, 96_000e6);
         trade(bob, stakingMarket, address(usdc), 96_000e6);

@@ -6,7 +6,7 @@ import {AgentsHandler} from "./helpers/AgentsHandler.sol";
 
 /// @notice The invariants hold after any sequence of calls by stakers, backers, traders, hooks and the settler.
 /// AgentMutants.t.sol shows that each check can fail.
-/// forge-config: fast.invariant.runs = 8
+/// forge-config: fast.invariant.runs = 4
 /// forge-config: default.invariant.runs = 32
 /// forge-config: deep.invariant.runs = 1000
 contract AgentInvariantsTest is AgentsChecks {

@@ -94,9 +94,7 @@ contract AgentsGasTest is AgentsTest {
 
     function newAccount(uint256 i) private returns (address account) {
         account = address(uint160(uint256(keccak256(abi.encode("account", i)))));
-        fund(account, 1e6);
-        vm.prank(account);
-        minter.mintAndActivate(1e6, account);
+        fundCredit(account, 1e6);
     }
 
     function testGas_notifyFee() public {

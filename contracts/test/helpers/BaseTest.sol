@@ -173,6 +173,13 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         minter.mint(amount);
     }
 
+    /// @dev Gives `who` credit by a par mint.
+    function fundCredit(address who, uint256 amount) internal {
+        fund(who, amount);
+        vm.prank(who);
+        minter.mintAndActivate(amount, who);
+    }
+
     function signPermit(uint256 key, uint256 value, uint256 deadline)
         internal
         view
@@ -217,6 +224,15 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
             )
         );
         (authorization.v, authorization.r, authorization.s) = vm.sign(key, digest(message));
+    }
+
+    /// @dev The names of the checks that fail: `I1a` is the function `checkI1a`. Each is followed by a space.
+    function failing(string memory checks) internal view returns (string memory failed) {
+        string[] memory names = vm.split(checks, " ");
+        for (uint256 i; i < names.length; ++i) {
+            (bool holds,) = address(this).staticcall(abi.encodeWithSignature(string.concat("check", names[i], "()")));
+            if (!holds) failed = string.concat(failed, names[i], " ");
+        }
     }
 
     function digest(bytes32 message) private view returns (bytes32) {

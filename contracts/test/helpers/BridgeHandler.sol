@@ -114,7 +114,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         relay(lzOf(packet.dstEid), packet);
     }
 
-    /// @dev Delivers a waiting message as soon as it is covered, once.
+    /// @dev Delivers a covered waiting message once.
     function deliver(uint256 seed) external observed {
         if (held.length == 0) return;
         Held memory message = held[seed % held.length];

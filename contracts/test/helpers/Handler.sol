@@ -65,7 +65,7 @@ contract Handler is BridgeHandler {
         post(dayOf(yesterday), table, records);
     }
 
-    /// @dev A chunk of a wrong day, cut short, with parts above the amount, or above a ceiling of which nothing is left.
+    /// @dev A chunk of a wrong day, cut short, with parts above the amount, or above an exhausted ceiling.
     function settleRefused(uint256 accountSeed, uint256 kind, uint256 amount) external observed {
         uint256 day = dayOf(false);
         address account = actorOf(accountSeed);
@@ -179,7 +179,7 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /// @dev What is owed to all, and what rounding kept from agents and accounts, computed from the events.
+    /// @dev All amounts owed, with the fractions that rounding kept from agents and accounts, computed from the events.
     function owedSumNanoUsd() external view returns (uint256 sum) {
         sum = SETTLEMENT.owedProviderNanoUsd() + owedBackSumNanoUsd();
         for (uint256 i; i < agents.length; ++i) {

@@ -28,7 +28,7 @@ struct Flow {
     uint256 deliveredFrom;
     uint256 sentTo;
     uint256 deliveredTo;
-    /// @dev What forged messages drew from its line, and what they minted on it.
+    /// @dev Amounts that forged messages drew from its line, and minted on it.
     uint256 forgedFrom;
     uint256 forgedTo;
     /// @dev Dollars flushed from its outbox, arrived in its inbox, gifted to its inbox, and booked.

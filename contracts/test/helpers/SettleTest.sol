@@ -32,9 +32,7 @@ abstract contract SettleTest is BaseTest {
     }
 
     function activateCredit(address account, uint256 amount) internal {
-        fund(account, amount);
-        vm.prank(account);
-        minter.mintAndActivate(amount, account);
+        fundCredit(account, amount);
     }
 
     function raiseCeiling(uint96 to) internal {
@@ -78,14 +76,14 @@ abstract contract SettleTest is BaseTest {
         entries[0] = Listed(listed, uint16(day));
     }
 
-    /// @dev A record of `amount`, of which the first agent of the table served `part`.
+    /// @dev A record of `amount`. The first agent of the table served `part` of it.
     function askServed(address account, uint64 amount, uint64 part) internal view returns (Asked memory asked) {
         asked = ask(account, amount);
         asked.parts = new AskedPart[](1);
         asked.parts[0] = AskedPart(0, part);
     }
 
-    /// @dev A chunk of one record, all of which the agent served.
+    /// @dev A chunk of one record. The agent served all of it.
     function serve(address account, uint64 amount, uint256 day) internal view returns (bytes memory) {
         return Chunks.serve(agent, day, account, debitedOf(account), amount);
     }

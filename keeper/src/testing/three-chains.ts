@@ -28,7 +28,7 @@ import { type HDAccount, mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import type { KeeperSettings } from "../settings.ts";
 
-/** Three local chains with everything deployed, and nobody who carries messages. */
+/** Three local chains with everything deployed, without a relayer. */
 export type ThreeChains = AsyncDisposable & {
   sites: Readonly<Record<LocalChainName, ChainSite>>;
   settings(changes?: Partial<KeeperSettings>): KeeperSettings;

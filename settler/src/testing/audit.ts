@@ -9,7 +9,7 @@ import type { MakeStatementTree } from "../statement-tree.ts";
 import type { SimulatedBlock, SimulatedChain } from "./simulated-chain.ts";
 import { totalsOf } from "./simulated-settlement.ts";
 
-/** Holds a ledger against its simulated chain. Throws what is wrong. */
+/** Compares a ledger with its simulated chain. Throws at a difference. */
 export type Audit = {
   /** A request was settled. */
   used(account: Address, id: string, costNanoUsd: number): void;
@@ -35,7 +35,7 @@ export function createAudit(options: {
 }): Audit {
   const { chain, host, accounts } = options;
   const partition = chainPartition(options.chainId);
-  /** Of every transaction that was ever stored. */
+  /** The hashes of all transactions ever stored. */
   const stored = new Set<string>();
   const costs = new Map<Address, Map<string, number>>(accounts.map((account) => [account, new Map()]));
   const leaves = new Map<Hex, Leaves>();
@@ -44,7 +44,7 @@ export function createAudit(options: {
   const totalsAt = ({ state }: SimulatedBlock, account: Address) => totalsOf(state, account);
   const latest = (): SimulatedBlock => chain.blocks.at(-1) ?? assert.fail();
 
-  /** What each use of an account is charged by the leaves of the booked records, and what other records debited. */
+  /** The charge of each use of an account by the leaves of the booked records, and the debits of other records. */
   function chargesOf(account: Address): { byUse: Map<string, number>; foreignNanoUsd: number } {
     const byUse = new Map<string, number>();
     let foreignNanoUsd = 0;

@@ -4,19 +4,19 @@ import { lie } from "./lies.ts";
 import type { ChainEvent, Happening } from "./schedule.ts";
 import type { SimulatedNode } from "./simulated-node.ts";
 
-/** What happens to the calls of one process, which can die at any of them. */
+/** Faults in the calls of one process. The process can die at each call. */
 export type Faults = {
   /** The node, and a ledger, as the process reaches them. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
   ledger(ledger: LedgerClient): LedgerClient;
-  /** Runs a poll, with what happens during it. False if the process died. */
+  /** Runs a poll with these faults during it. False if the process died. */
   during(happenings: readonly Happening[], poll: () => Promise<unknown>): Promise<boolean>;
 };
 
 export function makeFaults(options: {
   node: SimulatedNode;
   happen(event: ChainEvent): void;
-  /** What the process had sent when it died, and arrives later. */
+  /** Takes a request that a dead process had sent and that arrives later. */
   late(effect: () => Promise<unknown>): void;
 }): Faults {
   const { node } = options;

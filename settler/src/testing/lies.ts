@@ -2,7 +2,7 @@ import { RpcError } from "@inference/chain/rpc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { encodeErrorResult, type Hex } from "viem";
 
-/** What a node says in place of the truth, for each method that the jobs ask: a false answer that can be parsed. */
+/** A false answer of a node that can be parsed, for each method that the jobs ask. */
 type Lie = (truth: unknown) => unknown;
 
 const bytes = (fill: string): Hex => `0x${fill.repeat(64)}`;

@@ -14,7 +14,7 @@ type Copy = ReadonlyMap<Partition, PartitionCopy>;
 
 /**
  * The jobs of a gateway under a schedule. After every operation the audit looks at ledger and chain. At the end the
- * chain gets well, and what was used has to be settled.
+ * chain recovers, and all uses have to be settled.
  */
 export async function playSchedule({ start, operations }: Schedule, { isLossy }: { isLossy: boolean }): Promise<void> {
   const gateway = makeGateway(start);

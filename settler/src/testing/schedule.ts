@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { lyingMethods } from "./lies.ts";
 
-/** What can happen to a gateway's jobs, their chain and their node, as values that a seed gives again. */
+/** Events of a gateway's jobs, their chain and their node, as values that a seed repeats. */
 export type Schedule = { start: Start; operations: readonly Operation[] };
 
 /** When it begins, in ms after 00:00 UTC. */
 export type Start = { timeOfDay: number };
 
-/** What polls: the jobs of one process, and the settler of a second process with the same key and ledger. */
+/** The jobs of one process, and the settler of a second process with the same key and ledger. */
 export type Job = "watcher" | "statements" | "settler" | "secondSettler";
 
 export type Operation =
@@ -21,7 +21,7 @@ export type Operation =
   | { type: "restart" }
   /** The node is behind by so many blocks, until it is told otherwise. */
   | { type: "lag"; blocks: number }
-  /** What processes that are gone had sent arrives. */
+  /** Requests of dead processes arrive. */
   | { type: "arrive" };
 
 /** A copy is one of those that were made before, counted from the newest. */
@@ -52,7 +52,7 @@ export type Interruption = { at: number } & (
   | ChainEvent
   /** `effect`: whether the call still has one. `late`: that it has it long afterwards. */
   | { type: "die"; effect: "none" | "done" | "late" }
-  /** Of a call to the node, the request or the answer is lost. */
+  /** The request or the answer of a call to the node is lost. */
   | { type: "lose"; what: "request" | "answer" }
   /** The node has a request twice, and answers the second. */
   | { type: "twice" }

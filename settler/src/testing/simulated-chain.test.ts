@@ -29,13 +29,13 @@ before(async () => {
 });
 after(() => real.stop());
 
-/** What a sequence does to a chain, whichever it is. */
+/** The operations of a sequence, on the real or the simulated chain. */
 type Chain = {
   client: ChainClient;
   settlement: Address;
   activate(account: Address, amountToken: bigint): Promise<void>;
   lowerCeiling(toNanoUsd: bigint): Promise<void>;
-  /** A block at this time, in seconds, with what waits. */
+  /** A block at this time, in seconds, with the waiting transactions. */
   mine(time: number): Promise<void>;
   reorg(depth: number): Promise<void>;
 };
@@ -108,7 +108,7 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
     const answer = await ask("eth_sendRawTransaction", [raw]);
     said.push(typeof answer === "string" ? "taken" : "refused");
   }
-  /** The contract's and the account's state, what became of every transaction, and every event. */
+  /** The contract's and the account's state, the fate of every transaction, and every event. */
   async function look(): Promise<void> {
     const view = (functionName: string, args: readonly unknown[] = []) =>
       encodeFunctionData({ abi: inferenceSettlementAbi, functionName, args } as never);
@@ -145,7 +145,7 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   await chain.activate(two, 1_000_000n);
   await mine();
   await look();
-  // What the contract refuses, and what it does not.
+  // Refused and accepted chunks.
   await simulate(settle(day, [{ account: one, before: 0, amount: 5 }]), two);
   await simulate(settle(day + 1, [{ account: one, before: 0, amount: 5 }]));
   await simulate(settle(day - 1, [{ account: one, before: 0, amount: 5 }]));
@@ -175,7 +175,7 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   await send(both, 1, 20n);
   await mine();
   await look();
-  // A ceiling that is lowered, by what was paid of it and 1,000 more.
+  // A ceiling that is lowered by the amount paid and 1,000.
   await chain.lowerCeiling(10n ** 9n + 1_012n);
   await mine();
   await send(settle(day, [{ account: one, before: 12, amount: 1_001 }]), 2, 20n);

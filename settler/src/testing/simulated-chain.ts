@@ -4,8 +4,8 @@ import { type Hex, keccak256, parseTransaction, recoverTransactionAddress } from
 import * as settlement from "./simulated-settlement.ts";
 
 /**
- * A chain with the settlement contract and a mempool, without time of its own and without chance: what happens, happens
- * when it is told to. Of transactions it knows those of the settler. `simulated-node.ts` answers from it.
+ * A chain with the settlement contract and a mempool, without time of its own and without chance: its
+ * callers cause every event. It knows the settler's transactions only. `simulated-node.ts` answers from it.
  */
 export type SimulatedChain = {
   readonly settlement: Address;
@@ -15,9 +15,9 @@ export type SimulatedChain = {
   readonly blocks: readonly SimulatedBlock[];
   /** The blocks that the last reorg replaced. */
   readonly orphans: readonly SimulatedBlock[];
-  /** What waits for a block, by its number. */
+  /** Transactions that wait for a block, by nonce. */
   readonly pending: ReadonlyMap<number, Pending>;
-  /** Of the next blocks, in wei. */
+  /** The base fee of the next blocks, in wei. */
   baseFee: bigint;
   /** One block. `takes`: with the transactions that pay enough. */
   mine(options: { time: number; takes: boolean }): void;
@@ -28,7 +28,7 @@ export type SimulatedChain = {
   /** In the next block. */
   activate(account: Address, amountToken: bigint, from?: Address): void;
   setCeiling(toNanoUsd: bigint): void;
-  /** In the next block the settler's key is used elsewhere: for a chunk of that block's day, or for something else. */
+  /** Uses the settler's key elsewhere in the next block: for a chunk of that block's day, or for something else. */
   useKey(records: readonly SettleRecord[]): void;
   /** As a node takes a signed transaction: its hash, or why it is refused. */
   send(raw: Hex): Promise<{ hash: Hex } | { refused: string }>;
@@ -47,7 +47,7 @@ export type SimulatedBlock = {
   nonce: number;
   state: settlement.SettlementState;
   transactions: readonly Included[];
-  /** Of all of the block, in order. */
+  /** The logs of the block, in order. */
   logs: readonly (settlement.Log & { transaction: Hex })[];
 };
 
@@ -70,7 +70,7 @@ export function createSimulatedChain(options: {
   settler: Address;
   chainId: number;
   finalityDepth: number;
-  /** Of the first block, in seconds. */
+  /** The time of the first block, in seconds. */
   time: number;
 }): SimulatedChain {
   const { settler, finalityDepth } = options;
@@ -200,7 +200,7 @@ export function createSimulatedChain(options: {
   return chain;
 }
 
-/** What somebody else's transaction does to the contract. */
+/** The effect of a stranger's transaction on the contract. */
 function changing(
   change: (
     state: settlement.SettlementState,

@@ -33,7 +33,7 @@ export type SimulatedGateway = {
   /** A process with its jobs. `through` may change the calls to node and ledger. */
   start(through?: Partial<Through>, options?: { mayBeCopy?: boolean; keccak?: Keccak }): Jobs;
   happen(event: ChainEvent): void;
-  /** A request that is charged with half of what it reserves, if it is admitted. */
+  /** A request that is charged half of its hold, if it is admitted. */
   use(account: Address, amountNanoUsd: number): Promise<void>;
 };
 

@@ -88,7 +88,7 @@ type Filter = {
   topics?: readonly (Hex | readonly Hex[] | null)[];
 };
 
-/** What a node answers for a transaction in a block, also one that was replaced. */
+/** The receipt of a transaction in a block, also in a replaced one. */
 export function receiptOf(chain: SimulatedChain, block: SimulatedBlock, { hash, isSuccess, chunk }: Included): object {
   return {
     ...{ transactionHash: hash, blockHash: block.hash, blockNumber: quantity(block.number) },

@@ -141,7 +141,7 @@ export function setCeiling(
   };
 }
 
-/** What the contract answers to a call, `settle` among them; reverts with no data for what the model does not have. */
+/** The contract's answer to a call, `settle` included. Functions that the model lacks revert without data. */
 export function call(state: SettlementState, data: Hex, terms: Terms): { result: Hex } | { revert: Hex } {
   const { functionName, args } = decodeFunctionData({ abi: inferenceSettlementAbi, data });
   const [first] = (args ?? []) as readonly unknown[];

@@ -18,7 +18,7 @@ import {IMarkets} from "./IMarkets.sol";
 /// cost for the trader low, prevents a market failure from blocking the trade, and prevents reentrancy into a pool.
 /// {convert} can be called by anyone at any time; a keeper calls it.
 /// The caller of {convert} controls only the time of the call. The price limit of the market (see {IMarkets}) bounds
-/// the profit of a sandwich attack. What cannot be swapped within the limit stays pending.
+/// the profit of a sandwich attack. The part that cannot be swapped within the limit stays pending.
 /// Trust: the timelock lists only plain tokens that transfer the exact amount, with pools that have deep liquidity
 /// throughout the window. It never lists an agent's own token (a fee in that token is rejected in any case).
 /// A remainder below one token unit stays in {pending} of the stablecoin and is included in the next conversion.

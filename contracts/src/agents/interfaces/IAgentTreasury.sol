@@ -34,7 +34,7 @@ interface IAgentTreasury {
     function MARKETS() external view returns (IMarkets);
 
     /// @notice Spends the treasury's dollars, up to the price limit of the market, and stakes its full balance of the
-    /// staking-derived token under the agent. Without a listed market the dollars wait and the balance is staked.
+    /// staking-derived token under the agent. The dollars wait if no market is listed, and the balance is staked.
     /// Anyone may call it.
     /// @dev Reverts with `NotListed` (it has only dollars, and there is no market) or {NothingToEnter}; or with the
     /// error of the market's pool if its price is beyond the limit (`SPL`) or its history is shorter than the window

@@ -15,9 +15,9 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 /// Backing on the primary chain is staked in the pool under the agent and raises the agent's capacity. The backer can
 /// withdraw it, subject to the pool's cooldown. A secondary chain has no pool: the vault holds the backing, which earns
 /// rewards only and can be withdrawn at once.
-/// Division: backers get half of what the converter mints, rounded down, and the agent's Safe gets the rest. The Safe
-/// gets everything new while the agent's total backing is below {MIN_TOTAL_BACKING}; backers who remain keep their share
-/// of what was given before.
+/// Division: backers get half of the minted tokens, rounded down, and the agent's Safe gets the rest. The Safe gets all
+/// new tokens while the agent's total backing is below {MIN_TOTAL_BACKING}. Remaining backers keep their share of earlier
+/// rewards.
 /// Drip: rewards received on a UTC day are paid out linearly over the next day, to the backers of that day. Backing
 /// only around a conversion therefore does not pay, and frequent small conversions do not delay rewards.
 /// Rounding: the reward of a backer is rounded down, and fractions of a unit stay in the vault. No balance is ever
@@ -30,7 +30,7 @@ interface IBackerVault {
     /// @notice `backer` withdrew `amount`; the agent's total backing is `totalAfter`.
     event Unbacked(address indexed agent, address indexed backer, uint256 amount, uint256 totalAfter);
 
-    /// @notice The agent's fees minted `amount`, of which backers receive `toBackers` over the next day.
+    /// @notice The agent's fees minted `amount`. Backers receive `toBackers` of it over the next day.
     event Rewarded(address indexed agent, uint256 amount, uint256 toBackers);
 
     /// @notice `backer` claimed `amount` of rewards.
@@ -70,8 +70,8 @@ interface IBackerVault {
     /// @notice The converter, the only caller that may add rewards.
     function CONVERTER() external view returns (address);
 
-    /// @notice The total backing from which on an agent's backers get rewards: one unit. Without it, a stake of almost
-    /// nothing would take half of what an agent without backers earns.
+    /// @notice The least total backing with which an agent's backers get rewards: one unit. Without this minimum, a stake
+    /// of almost nothing would take half of the earnings of an agent without backers.
     function MIN_TOTAL_BACKING() external view returns (uint256);
 
     /// @notice The total backing of `agent`.
@@ -91,7 +91,7 @@ interface IBackerVault {
     function back(address agent, uint256 amount) external;
 
     /// @notice Withdraws `amount` of the caller's backing. On the primary chain this requests an exit from the pool to
-    /// the caller, which anyone can trigger after the cooldown of one day. On a secondary chain it is immediate.
+    /// the caller, which anyone can trigger after the cooldown of one day. The withdrawal is immediate on a secondary chain.
     /// Rewards that have dripped stay claimable.
     /// @dev If less than {MIN_TOTAL_BACKING} remains, the share of `amount` in the rewards that have not dripped goes to
     /// the agent's Safe. Reverts with {ZeroAmount} or {InsufficientBacking}.

@@ -46,7 +46,7 @@ contract AgentsHandler is TestBase, QuietUtils {
     address private immutable HOOK = makeAddress("hook");
     address private immutable TRADER = makeAddress("trader");
 
-    /// @notice By agent: token units minted for it, and what its backers claimed.
+    /// @notice By agent: token units minted for it, and claimed by its backers.
     mapping(address agent => uint256) public notified;
     mapping(address agent => uint256) public claimed;
     /// @notice By agent: how often a backer's reward was rounded down.

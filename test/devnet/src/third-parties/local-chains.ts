@@ -1,5 +1,5 @@
 /**
- * Deploys what real chains have and local ones lack (stablecoins, LayerZero, a dollar bridge with liquidity, Uniswap,
+ * Deploys the third-party contracts of real chains (stablecoins, LayerZero, a dollar bridge with liquidity, Uniswap,
  * Safe, the staking-derived token) on a primary and two secondary chains, and returns the matching configuration.
  */
 
