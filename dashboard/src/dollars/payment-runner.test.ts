@@ -99,7 +99,7 @@ async function ended(tab: { runner: PaymentRunner; until(is: (view: PaymentView)
   await tab.until(({ isRunning, isElsewhere }) => !isRunning && !isElsewhere);
 }
 
-test("after an error of the wallet that is no refusal, what was asked is kept and looked for, and not asked again", async () => {
+test("after an error of the wallet other than a refusal, its request is kept and searched for, not repeated", async () => {
   const wallet = walletThat(failing(-32_603));
   const tab = await openTab(wallet, chain());
   tab.runner.begin(payment);
@@ -112,7 +112,7 @@ test("after an error of the wallet that is no refusal, what was asked is kept an
   tab.runner.close();
 });
 
-test("what the owner of a wallet declines is asked again", async () => {
+test("a declined request is asked again", async () => {
   const wallet = walletThat(failing(4_001));
   const tab = await openTab(wallet, chain());
   tab.runner.begin(payment);
@@ -138,7 +138,7 @@ test("a transaction that reverted is over", async () => {
   tab.runner.close();
 });
 
-test("a wait for a transaction that the chain never shows can be stopped, and is kept", async () => {
+test("a wait for a transaction that the chain never shows can be stopped, and the payment is kept", async () => {
   keepPayment(address, { ...payment, kept: { ...asked, hash } });
   const tab = await openTab(walletThat(never), chain());
   tab.runner.open();
@@ -156,7 +156,7 @@ const transfer = logOf(contracts.inferenceToken, {
   ...{ data: word(1_000_000n), hash, block: 50 },
 });
 
-test("what is given up is looked for first, and again before the wallet is asked anew", async () => {
+test("a given-up transaction is searched for first, and again before the wallet is asked anew", async () => {
   keepPayment(address, { ...payment, kept: asked });
   let isMined = false;
   const late = chain((method) => {
@@ -185,7 +185,7 @@ test("what is given up is looked for first, and again before the wallet is asked
   other.runner.close();
 });
 
-test("one tab at a time runs a payment, and the next one takes it as it is kept then", async () => {
+test("one tab at a time runs a payment, and the next one continues from the stored state", async () => {
   const [first, second] = [walletThat(never), walletThat(never)];
   const [tab, other] = [await openTab(first, chain()), await openTab(second, chain())];
   tab.runner.begin(payment);

@@ -21,7 +21,7 @@ const directory = {
 };
 
 /** A gateway of chains 1 and 2. @param answers What else it answers, by path. */
-export function scriptedGateway(answers: Readonly<Record<string, unknown>> = {}): typeof fetch {
+function scriptedGateway(answers: Readonly<Record<string, unknown>> = {}): typeof fetch {
   return async (input) => {
     const { pathname } = new URL(String(input));
     const answer = pathname === "/api/v1/contracts" ? directory : answers[pathname];
