@@ -72,7 +72,7 @@ function keystoreFile(
   return isAbsolute(name) ? name : join(folder, "keystores", name);
 }
 
-export async function openKeystoreFile(
+async function openKeystoreFile(
   context: Context,
   file: string,
   passwordFile: string | undefined,

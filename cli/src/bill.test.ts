@@ -23,7 +23,7 @@ after(async () => {
   remove();
 });
 
-test("the account is verified with a log, and what no check proves is said before", async () => {
+test("the account is verified with a log, and unprovable facts are named first", async () => {
   const signed = ["--gateway", server.url, "--private-key", KEY, ...own];
   const { code, stdout, stderr } = await infer("verify", "--log", "log.jsonl", "--save", "all.json", ...signed);
   equal(code, 0, stdout + stderr);
@@ -34,7 +34,7 @@ test("the account is verified with a log, and what no check proves is said befor
   match(without.stderr, /^No check here can prove:\n- That you made these requests/);
 });
 
-test("a month's bill is kept as a file that is checked without the gateway, by a node of one's own or by its word", async () => {
+test("a month's bill is a file that is checked without the gateway, with or without the reader's node", async () => {
   const signed = ["--gateway", server.url, "--private-key", KEY, ...own];
   const { code, stdout } = await infer("bill", "2026-11", "--save", "--log", "log.jsonl", ...signed);
   equal(code, 0, stdout);
@@ -52,7 +52,7 @@ test("a month's bill is kept as a file that is checked without the gateway, by a
   equal((await infer("verify", "infer-bill-2026-11.json", ...own)).code, 3);
 });
 
-test("a period that is none is named before anything is asked", async () => {
+test("an invalid period is an error before any request", async () => {
   for (const period of ["november", "2026-13", "2026-02-30", "2026"]) {
     const { code, stderr } = await infer("bill", period, "--gateway", server.url, "--private-key", KEY);
     deepEqual([period, code], [period, 2]);

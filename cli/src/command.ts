@@ -4,8 +4,8 @@ import type { Context } from "./context.ts";
 /** 0: done. 1: the gateway, a contract or the network refused. 2: wrong usage. 3: not verifiable. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
-export type ArgumentSpec = { about: string; optional?: true };
-export type OptionSpec = {
+type ArgumentSpec = { about: string; optional?: true };
+type OptionSpec = {
   type: "string" | "boolean";
   about: string;
   /** The value's name in the help; for strings. */
@@ -16,14 +16,14 @@ export type OptionSpec = {
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 export type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
 
-export type OptionValues<O extends OptionSpecs> = {
+type OptionValues<O extends OptionSpecs> = {
   [K in keyof O]: O[K] extends { type: "boolean" }
     ? boolean | undefined
     : O[K] extends { multiple: true }
       ? string[] | undefined
       : string | undefined;
 };
-export type ArgumentValues<A extends ArgumentSpecs> = {
+type ArgumentValues<A extends ArgumentSpecs> = {
   [K in keyof A]: A[K] extends { optional: true } ? string | undefined : string;
 };
 

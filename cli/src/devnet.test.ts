@@ -1,11 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { ask } from "@inference/devnet/ask";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -80,7 +76,7 @@ test("two commands in a terminal lead from a devnet to an answer and its cost", 
   );
 });
 
-test("what anybody may ask needs no login", async () => {
+test("public data needs no login", async () => {
   const { infer, json } = openTerminal({ INFERENCE_GATEWAY: devnet.ready.gatewayUrl });
   const { models } = (await json("models", "--type", "text")) as { models: { id: string }[] };
   ok(models.some(({ id }) => id === "alder-27b"));
@@ -101,7 +97,8 @@ test("dollars become balance on each chain, and tokens move between them", async
     return chains.map(({ dollars, amount_token: tokens }) => [Number(dollars), Number(tokens)]);
   };
   const before = await holdings();
-  for (const chain of ["primary", "31338", "secondary2"]) {
+  const chains = process.env.DEEP === "1" ? ["primary", "31338", "secondary2"] : ["primary", "31338"];
+  for (const chain of chains) {
     equal((await json("mint", "2.5", "--chain", chain)).amount_token, "2500000");
     const { code, stderr } = await infer("activate", "1.5", "--chain", chain);
     equal(code, 0, stderr);
@@ -110,17 +107,17 @@ test("dollars become balance on each chain, and tokens move between them", async
       /: signed, 0x\w+ on chain \d+\n.*: sent\n.*: confirmed in block \d+\n.*: final\n(.*\n)*.*: credited\n$/,
     );
   }
-  equal((await json("credits")).total_credits_nano_usd, 4_500_000_000);
+  equal((await json("credits")).total_credits_nano_usd, chains.length * 1_500_000_000);
   deepEqual(
-    await holdings(),
-    before.map(([dollars = 0]) => [dollars - 2.5, 1_000_000]),
+    (await holdings()).slice(0, chains.length),
+    before.slice(0, chains.length).map(([dollars = 0]) => [dollars - 2.5, 1_000_000]),
   );
   await json("bridge", "1", "--from", "primary", "--to", "secondary1");
   equal((await holdings())[1]?.[1], 2_000_000);
   equal((await json("bridge", "1", "--from", "secondary1", "--to", "primary", "--no-wait")).arrived, null);
 });
 
-test("a contract's refusal is a sentence, its name is the code, and nothing is kept or sent", async () => {
+test("a contract's refusal is a sentence with the error's name as code, and nothing is stored or sent", async () => {
   const { infer } = openTerminal();
   await infer("login", "--devnet", "--wallet", "4");
   const { code, stdout, stderr } = await infer("activate", "9999999", "--json");
@@ -139,7 +136,7 @@ testKilled({
   fund: (address) => devnetCommand("faucet", address),
 });
 
-test("another amount is another intent: what was interrupted is finished first, and both are paid", async () => {
+test("another amount is another intent: the interrupted payment is finished first, and both are paid", async () => {
   const { infer, dies, json } = openTerminal();
   await json("login", "--devnet", "--wallet", "3");
   const before = await books(json);
@@ -160,7 +157,7 @@ test("another amount is another intent: what was interrupted is finished first, 
   equal((await books(json)).token, before.token + 8);
 });
 
-test("where nothing can be kept, nothing is sent", async () => {
+test("a transaction that cannot be stored is not sent", async () => {
   const none = openTerminal({ XDG_STATE_HOME: "/dev/null" });
   // A file in place of the folder of transactions: nothing can be written, as on a full disk.
   const full = openTerminal();
@@ -180,7 +177,7 @@ test("where nothing can be kept, nothing is sent", async () => {
   deepEqual(await none.json("wallet", ...own), before);
 });
 
-test("two that pay at once with an account: one does, and the other says why not", async () => {
+test("of two runs that pay with an account at once, one pays and the other names the reason", async () => {
   const { infer, json } = openTerminal();
   await json("login", "--devnet", "--wallet", "4");
   const before = await books(json);
@@ -357,7 +354,7 @@ async function devnetCommand(command: string, ...args: string[]): Promise<void> 
   await ask(devnet.folder, { command, args, say: () => {} });
 }
 
-test("a tool's configuration is shown, then written, and leads it to the gateway", async () => {
+test("a tool's configuration is shown, then written, and names the gateway", async () => {
   const { infer, json, home: project, variables } = openTerminal();
   const home = join(project, "home");
   variables.HOME = home;
@@ -405,33 +402,4 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   const { stdout: key } = await infer("keys", "show");
   ok(!codex.includes(key.trim()));
   equal((await infer("setup", "emacs")).code, 2);
-});
-
-test("the package installs in an empty folder without a network, and works", async () => {
-  const empty = mkdtempSync(join(tmpdir(), "infer-package-"));
-  const run = promisify(execFile);
-  const env = { ...process.env, npm_config_offline: "true", npm_config_cache: join(empty, ".npm") };
-  try {
-    await run("npm", ["pack", "--pack-destination", empty], {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      env,
-    });
-    const [tarball = ""] = readdirSync(empty).filter((name) => name.endsWith(".tgz"));
-    await run("npm", ["install", "--no-audit", "--no-fund", `./${tarball}`], { cwd: empty, env });
-    deepEqual(
-      readdirSync(join(empty, "node_modules")).filter((name) => !name.startsWith(".")),
-      ["@prepaid-inference"],
-    );
-    const installed = (file: string) =>
-      readFileSync(join(empty, "node_modules/@prepaid-inference/infer", file), "utf8");
-    equal(installed("LICENSE"), readFileSync(new URL("../../LICENSE", import.meta.url), "utf8"));
-    match(installed("dist/LICENSES.txt"), /^=== viem 2\.[\s\S]*?Permission is hereby granted/m);
-    const infer = (...argv: string[]) =>
-      run(join(empty, "node_modules/.bin/infer"), argv, { cwd: empty, env: { ...env, XDG_STATE_HOME: empty } });
-    const models = await infer("models", "--json", "--gateway", devnet.ready.gatewayUrl);
-    ok((JSON.parse(models.stdout) as { models: unknown[] }).models.length > 0);
-    equal((await infer("--help")).stdout.includes("infer: from dollars"), true);
-  } finally {
-    rmSync(empty, { recursive: true, force: true });
-  }
 });

@@ -95,7 +95,7 @@ const streams: Readonly<Record<string, { text: string; ends: "cleanly" | "cut"; 
 };
 
 for (const [name, { text, ends, says }] of Object.entries(streams)) {
-  test(`an answer that ${name} is shown as far as it came, and ends with 1`, async () => {
+  test(`an answer that ${name} is shown up to that point, and ends with 1`, async () => {
     answer = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream", "x-request-id": "req_1" }).write(text);
       setTimeout(() => (ends === "cut" ? response.destroy() : response.end()), 10);
@@ -107,7 +107,7 @@ for (const [name, { text, ends, says }] of Object.entries(streams)) {
   });
 }
 
-test("what a model or a gateway says does not steer the terminal", async () => {
+test("text of a model or a gateway does not steer the terminal", async () => {
   const steering = "a\x1b]52;c;aGk=\x07b\x9b2Jc\rd";
   answer = (response) => {
     response.writeHead(200, { "content-type": "text/event-stream", "x-request-id": "req_1" });

@@ -63,7 +63,7 @@ async function statusOf(callback: string, path: string): Promise<number | undefi
 
 const codeOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-test("the page gets the terms, and the browser brings back what was signed for them", async () => {
+test("the page gets the terms, and the browser returns the signed message", async () => {
   const { signed, done, opened } = login(async ({ callback, state, terms: named }) => {
     match(callback, /^http:\/\/127\.0\.0\.1:\d+\/$/);
     const response = await fetch(`${callback}?code=${codeOf({ state, ...(await sign(named)) })}`);
@@ -76,7 +76,7 @@ test("the page gets the terms, and the browser brings back what was signed for t
   match(opened[0] ?? "", /^https:\/\/gateway\.example\/#\/login\?callback=http/);
 });
 
-test("what another site sends, or what was signed for other terms, is refused, and the login goes on", async () => {
+test("a code of another site or for other terms is refused, and the login continues", async () => {
   const { signed, done } = login(async ({ callback, state, terms: named }) => {
     const good = await sign(named);
     const wrong = [
@@ -108,7 +108,7 @@ test("a terminal on another machine takes the code that the page shows, also aft
   match(said.join("\n"), /copy all of it/);
 });
 
-test("nothing listens any more after a login", async () => {
+test("the port is closed after a login", async () => {
   let address = "";
   const { signed, done } = login(async ({ callback, state, terms: named }) => {
     address = callback;

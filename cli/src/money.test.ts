@@ -8,11 +8,11 @@ test("dollars have two digits after the point, or as many as the amount needs", 
   deepEqual([1_000_000n, 1_500_000n, 1n].map(dollars), ["$1.00", "$1.50", "$0.000001"]);
 });
 
-test("an intent's amount stays as it was written before", () => {
+test("the format of an intent's amount never changes", () => {
   deepEqual([1_000_000n, 1_500_000n].map(intended), ["$1", "$1.5"]);
 });
 
-test("coins have at most six decimals, and a little is not shown as nothing", () => {
+test("coins have at most six decimals, and a small amount is not shown as zero", () => {
   const shown = ["10009.997605715983240012", "0.5", "7", "0.0000004", "0"].map(shortCoins);
   deepEqual(shown, ["10009.997605", "0.5", "7", "< 0.000001", "0"]);
 });

@@ -3,7 +3,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import type { ArgumentSpecs, Command, OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 
-export type Parsed = {
+type Parsed = {
   /** Undefined: no command was named. */
   command: Command | undefined;
   arguments: Record<string, string | undefined>;

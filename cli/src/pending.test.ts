@@ -28,7 +28,7 @@ const node = custom(
   { retryCount: 0 },
 );
 
-test("a kept transaction that the node refuses says why, what it holds up, and how to drop it", async () => {
+test("for a stored transaction that the node refuses, the reason, the consequence and the remedy are shown", async () => {
   const said: string[] = [];
   const context = { say: (line: string) => void said.push(line) } as unknown as Context;
   const terms = { gateway: "https://gateway.example", fetch: gateway, pollMs: 1, chains: { 1: { transport: node } } };

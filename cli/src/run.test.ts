@@ -68,7 +68,7 @@ test("commands have different names, and each begins its help with a word in low
   for (const { name, about } of commands) match(about, /^[a-z][^.]*$/, name);
 });
 
-test("a bill that cannot be verified ends with 3, and what is no bill with 1", async () => {
+test("a bill that cannot be verified ends with 3, and another file with 1", async () => {
   writeFileSync(join(home, "empty.json"), '{"version":4}');
   writeFileSync(join(home, "other.json"), '{"version":7}');
   const { code, stdout, stderr } = await infer("verify", "empty.json");
@@ -79,7 +79,7 @@ test("a bill that cannot be verified ends with 3, and what is no bill with 1", a
   equal((await infer("verify", "none.json")).code, 1);
 });
 
-test("what a bill says cannot move the terminal's cursor or add a line, in words and in JSON", async () => {
+test("text in a bill cannot move the terminal's cursor or add a line, in words and in JSON", async () => {
   const address = "\u001b[2J\u009b2J\nEvery check passed.\n0x1";
   writeFileSync(join(home, "moves.json"), JSON.stringify({ version: 4, contract: { chainId: 1, address } }));
   const words = await infer("verify", "moves.json");
@@ -92,7 +92,7 @@ test("what a bill says cannot move the terminal's cursor or add a line, in words
   ok(checks[0]?.detail.includes(address));
 });
 
-test("a login that is damaged or of another version is named, and what is kept is for its owner's eyes", async () => {
+test("a damaged login or one of another version is named, and files are readable by their owner only", async () => {
   const login = join(home, "state/infer/login.json");
   mkdirSync(join(home, "state/infer"), { recursive: true });
   for (const [text, reason] of [
@@ -106,7 +106,7 @@ test("a login that is damaged or of another version is named, and what is kept i
   }
 });
 
-test("words name commands as they are typed where they run", async () => {
+test("commands are named as the user typed them", async () => {
   const throughNpm = makeTerminal({ npm_command: "exec" });
   after(throughNpm.remove);
   // The short name is a package of somebody else's, which npm would fetch outside of a clone.

@@ -10,7 +10,7 @@ const fileOf = (id: string, model = "one") => {
   return file;
 };
 
-test("a new file has the setup, and running it again changes nothing but what it wrote", () => {
+test("a new file has the setup, and a second run changes only the setup", () => {
   for (const { id, file } of setups("one")) {
     if (file === null) continue;
     const first = withSetup(undefined, file);
@@ -20,7 +20,7 @@ test("a new file has the setup, and running it again changes nothing but what it
   }
 });
 
-test("what else is in the file stays: keys before tables, and tables after keys", () => {
+test("other settings stay: keys before tables, and tables after keys", () => {
   const toml = withSetup('approval_policy = "never"\n\n[tools]\nweb_search = true\n', fileOf("codex"));
   const order = ["model =", "approval_policy", "[tools]", "[model_providers.gateway]"].map((part) =>
     toml.indexOf(part),
@@ -37,7 +37,7 @@ test("what else is in the file stays: keys before tables, and tables after keys"
   equal(withSetup("dark-mode: true\n", fileOf("aider")).startsWith("dark-mode: true\n"), true);
 });
 
-test("a file that says something else about the same is not touched, nor one that cannot be read", () => {
+test("a file with another value of a setting is not changed, nor an unreadable one", () => {
   throws(() => withSetup('model = "mine"\n', fileOf("codex")), /has `model` already.*--dry-run/);
   throws(() => withSetup("[model_providers.gateway]\nname = 1\n", fileOf("codex")), /already/);
   throws(() => withSetup("model: mine\n", fileOf("aider")), /has `model` already/);

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { commandFile } from "./testing/command-file.ts";
+import { makeTerminal } from "./testing/in-process.ts";
 
-/** The command as a process, with each kind of stdin. */
+/** Text on stdin: the prompts of the command in this process, and each kind of stdin of a real process. */
 const folder = mkdtempSync(join(tmpdir(), "infer-stdin-"));
 const notes = join(folder, "notes");
 writeFileSync(notes, "notes\n");
@@ -29,16 +30,18 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
-function start(prompt: string[], stdin: "pipe" | number) {
+function chat(...prompt: string[]): string[] {
+  asked = undefined;
   const gateway = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const main = fileURLToPath(new URL("main.ts", import.meta.url));
-  const argv = ["chat", ...prompt, "--model", "any", "--api-key", "ik_none", "--gateway", gateway];
+  return ["chat", ...prompt, "--model", "any", "--api-key", "ik_none", "--gateway", gateway];
+}
+
+async function start(prompt: string, stdin: "pipe" | number) {
   const stdio: StdioOptions = [stdin, "pipe", "pipe"];
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main, ...argv], {
+  const child = spawn(process.execPath, [await commandFile(), ...chat(prompt)], {
     stdio,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, HOME: folder },
   });
-  asked = undefined;
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   return { child, ended };
 }
@@ -52,10 +55,10 @@ for (const [what, prompt, piped, messages] of [
   ["nothing without a prompt", [], "", undefined],
 ] as const) {
   test(`${what} is piped: ${messages === undefined ? "there is nothing to ask" : "all of it is asked"}`, async () => {
-    const { child, ended } = start([...prompt], "pipe");
-    child.stdin?.end(piped);
-    equal(await ended, messages === undefined ? 2 : 0);
+    const { infer, remove } = makeTerminal({}, { readInput: async () => piped });
+    equal((await infer(...chat(...prompt))).code, messages === undefined ? 2 : 0);
     deepEqual(asked, messages);
+    remove();
   });
 }
 
@@ -63,16 +66,16 @@ for (const [file, content] of [
   [notes, "Summarise.\n\nnotes\n"],
   ["/dev/null", "Summarise."],
 ] as const) {
-  test(`what is read from ${file === notes ? "a file" : file} follows the prompt`, async () => {
+  test(`text from ${file === notes ? "a file" : file} follows the prompt`, async () => {
     const stdin = openSync(file, "r");
-    equal(await start(["Summarise."], stdin).ended, 0);
+    equal(await (await start("Summarise.", stdin)).ended, 0);
     closeSync(stdin);
     deepEqual(asked, user(content));
   });
 }
 
-test("a pipe that stays open is waited for, and the command says that it waits", async () => {
-  const { child, ended } = start(["Summarise."], "pipe");
+test("the command waits for an open pipe, and says so", async () => {
+  const { child, ended } = await start("Summarise.", "pipe");
   child.stdin?.write("first ");
   const [said] = await new Promise<[Buffer]>((resolve) => child.stderr?.once("data", (data) => resolve([data])));
   match(String(said), /^Reading stdin until it ends/);

@@ -54,7 +54,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     remove();
   });
 
-  describe("loaded again in each state, the page goes on: nothing is paid twice, nothing is lost", () => {
+  describe("loaded again in each state, the page continues: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
       const { page, close } = await openWindow();
       await go(page, "dollars");
@@ -171,7 +171,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     }, JSON.stringify(change));
   }
 
-  test("a Safe pays by approval, is found by what its transactions do, and signs for a key", async () => {
+  test("a Safe pays by approval, its transactions are found by their effects, and it signs for a key", async () => {
     const { page, problems, close } = await openWindow();
     const { rpcUrl } = chainOf(31_337);
     const { protocolSafe: safe = "0x", stablecoin = "0x" } = devnet.ready.contracts.primary ?? {};
@@ -214,7 +214,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     }
   }
 
-  test("without a wallet a key and a node of one's own are enough to check a receipt", async () => {
+  test("a receipt is checked with a key and the reader's node, without a wallet", async () => {
     const { page, problems, close } = await openWindow();
     const receipt = await ask();
     const node = new URL(devnet.ready.chains[0]?.rpcUrl ?? "");

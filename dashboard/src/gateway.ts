@@ -18,7 +18,7 @@ export type Status = z.infer<typeof statusAnswer>["data"];
 export type Model = z.infer<typeof modelAnswer>;
 export type Directory = z.infer<typeof contractsAnswer>["data"];
 export type Chain = Directory["chains"][number];
-export type Reconciliations = z.infer<typeof reconciliationsAnswer>;
+type Reconciliations = z.infer<typeof reconciliationsAnswer>;
 
 export const useStatus = (): UseQueryResult<Status> => useData("/api/v1/status", 15_000);
 export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);

@@ -1,9 +1,9 @@
 // # connect: Connect
 // `GET /api/v1/contracts` has every chain with its addresses, and every ABI
-// with the errors of the contracts that a call reaches. Without `CHAIN_ID` this
-// is the primary chain. Where the gateway names no node for a chain, set
-// `RPC_URL`. Each transaction is simulated first: one that would fail costs
-// nothing, and viem names the error.
+// with the errors of the contracts that a call reaches. `CHAIN_ID` chooses a
+// chain; the default is the primary chain. Set `RPC_URL` for a chain without a
+// node of the gateway's. Each transaction is simulated first: a transaction
+// that would fail costs nothing, and viem names the error.
 
 import {
   createPublicClient,
@@ -61,8 +61,8 @@ async function call(path, { key, body } = {}) {
 
 // # approve: Approve the dollars
 // A token costs exactly one dollar, without a fee. Tokens have 6 decimals on
-// every chain; the dollar of a chain may have more, and `SCALE` is how many of
-// its units one token unit costs.
+// every chain. The dollar of a chain may have more: `SCALE` is the number of
+// its units for one token unit.
 
 const amount = parseUnits("5", 6); // 5 tokens, for 5 dollars
 const scale = await reader.readContract({
@@ -88,11 +88,11 @@ await send({
 
 // # activate: Activate them
 // Activation burns tokens and adds their dollars to the account of the wallet,
-// for good. On the primary chain it is one call. From a secondary chain a
-// LayerZero message carries it to the primary chain: `quote` says what the
-// message costs in the chain's coin, and the call sends that as its value. An
-// activation above what the chain's own dollars and its float cover waits until
-// its dollars have arrived, which can take a day.
+// for good. It is one call on the primary chain. From a secondary chain a
+// LayerZero message carries it to the primary chain: `quote` returns the
+// message's cost in the chain's coin, and the call sends that as its value. An
+// activation above the chain's cover waits until its dollars have arrived,
+// which can take a day.
 
 if (here.role === "primary") {
   await send({
@@ -115,11 +115,11 @@ if (here.role === "primary") {
 }
 
 // # key: Sign for an API key
-// The wallet signs a message, which costs no gas. Its one resource is the key's
-// terms, all optional: `name`, `limit` in dollars, `limit_reset` (`daily` or
-// `monthly`; without it the limit is for the key's lifetime) and `expires_at`.
-// The key is shown this once. `GET /api/v1/keys/message` writes the message for
-// given terms.
+// The wallet signs a message, which costs no gas. The message's one resource
+// has the terms of the key, all optional: `name`, `limit` in dollars,
+// `limit_reset` (`daily` or `monthly`; without it the limit is for the key's
+// lifetime) and `expires_at`. The answer shows the key once. `GET
+// /api/v1/keys/message` writes the message for given terms.
 
 const terms = "name=laptop&limit=3.00&limit_reset=daily";
 const message = createSiweMessage({
@@ -152,8 +152,8 @@ do {
 console.log(`Balance: $${credits.available}`);
 
 // # use: Use it
-// The key works with any OpenAI client, as above. The receipt has what the
-// request cost, and the balance is less by exactly that.
+// The key works with any OpenAI client, as above. The receipt has the cost of
+// the request, and the balance is less by exactly this cost.
 
 const answer = await call("/api/v1/chat/completions", {
   key,

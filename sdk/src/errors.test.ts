@@ -25,7 +25,7 @@ const gatewayWith =
   (_, response) =>
     void response.end(JSON.stringify({ data: { chains: [{ ...chain, rpc_url: rpcUrl }], abis: {} } }));
 
-test("a server that is none of ours, or none at all, is unreachable", async () => {
+test("a foreign server, or none, is unreachable", async () => {
   const answers: RequestListener[] = [
     (_, response) => void response.end("<html>"),
     (_, response) => void response.writeHead(502).end("bad gateway"),
@@ -47,13 +47,13 @@ test("the gateway's error keeps its code, field and numbers, and whether to try 
   await served(answer, (gateway) => rejects(readStatus(connect({ gateway })), refused));
 });
 
-test("without a key or an account, nothing is asked in their name", async () => {
+test("without a key or an account, no request is made in their name", async () => {
   const connection = connect({ gateway: "http://127.0.0.1:1" });
   await rejects(readCredits(connection), { code: "no_credential" });
   await rejects(createKey(connection), { code: "no_account" });
 });
 
-test("a chain that is not known, has no node, a silent one or another chain's is named as such", async () => {
+test("an unknown chain, and a node that is missing, silent or of another chain, have their codes", async () => {
   const mintOn = (gateway: string, options: { chainId?: number; rpcUrl?: string }) => {
     const chains =
       options.rpcUrl === undefined ? {} : { 31337: { transport: http(options.rpcUrl, { retryCount: 0 }) } };

@@ -24,7 +24,7 @@ const DOLLAR = 1_000_000n;
 const hash = `0x${"b".repeat(64)}` as const;
 const guid = `0x${"c".repeat(64)}` as const;
 
-test("who has stopped waiting is not asked by the wallet any more", async () => {
+test("after an abort the wallet is not asked", async () => {
   const ending = new AbortController();
   const told: string[] = [];
   const asked: string[] = [];
@@ -85,7 +85,7 @@ test("a payment is found after a long wait with a node that refuses long ranges"
   equal((await resume(connectionTo(found, quietNode(2)), asked)).hash, hash);
 });
 
-test("an approval is found that its owner raised in the wallet, and none of less", async () => {
+test("an approval that its owner raised in the wallet is found, and no smaller one", async () => {
   const { inferenceToken: spender, stablecoin: dollar } = contracts;
   const approved = logOf(dollar, {
     topics: encodeEventTopics({
@@ -135,7 +135,7 @@ const origin = scriptedNode(2, (method) =>
   method === "eth_getTransactionReceipt" ? receiptOf(hash, { logs: [bridgeEvent("Sent", "dstEid", 5)] }) : undefined,
 );
 
-test("an activation from afar that the gateway has forgotten is credited once its delivery is read", async () => {
+test("an activation from a secondary chain that the gateway has deleted is credited once its delivery is read", async () => {
   const told: string[] = [];
   const status = { data: { following: { block: 44_999 } } };
   const answers = { "/api/v1/status": status, [`/api/v1/activations/${`0x${"9".repeat(40)}`}`]: activations };
@@ -150,7 +150,7 @@ test("an activation from afar that the gateway has forgotten is credited once it
   deepEqual([told, status.data.following.block], [["final", "waiting", "credited"], 45_000]);
 });
 
-test("tokens that were bridged are found with a node that refuses long ranges", async () => {
+test("bridged tokens are found with a node that refuses long ranges", async () => {
   const primary = shortRanges(1, [bridgeEvent("Delivered", "srcEid", 45_000)]);
   const arrived = untilArrived(connectionTo(primary, origin), { fromChainId: 2, toChainId: 1, hash });
   equal((await arrived).hash, hash);

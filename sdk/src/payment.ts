@@ -33,7 +33,7 @@ export type Payment = {
 /** A signed transaction, or one that a wallet was asked to send. `resume` takes both. */
 export type BegunTransaction = SignedTransaction | AskedTransaction;
 
-export type ShownProgress = {
+type ShownProgress = {
   step: Step;
   stage: Progress["stage"];
   hash: string | null;

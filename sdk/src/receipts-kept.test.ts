@@ -43,7 +43,7 @@ for (const [path, { body }] of Object.entries(answers)) {
   });
 }
 
-test("the program of docs/clients.md keeps the receipt of a stream, as a log that is read again", async () => {
+test("the program of docs/clients.md logs the receipt of a stream, and the log can be read", async () => {
   const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
   const [, program = ""] = /^## Signed receipts$.*?^```ts$(.*?)^```$/ms.exec(page) ?? [];
   const folder = mkdtempSync(join(import.meta.dirname, "../../node_modules/.receipts-"));

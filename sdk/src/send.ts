@@ -21,7 +21,7 @@ import type { OnProgress, Step } from "./progress.ts";
 import { type Allowance, sendByWallet, type TokenMove } from "./wallet-transaction.ts";
 
 /** A call of a contract that costs gas. */
-export type ContractCall = {
+type ContractCall = {
   to: `0x${string}`;
   data: Hex;
   /** In wei. */

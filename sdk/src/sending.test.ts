@@ -76,7 +76,7 @@ test("a minter whose scale does not fit the dollar's decimals gets no permit", a
   equal(signatures, 0);
 });
 
-test("a transaction that was in a block and is lost is not waited for without end", async () => {
+test("a transaction that was in a block and is lost ends the wait", async () => {
   let polls = 0;
   const losing = scriptedNode(1, (method) => {
     if (method === "eth_getTransactionReceipt") polls += 1;

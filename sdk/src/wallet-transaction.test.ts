@@ -80,7 +80,7 @@ for (const knows of ["the hash", "only what was asked"] as const) {
   });
 }
 
-test("what a wallet sped up is found by what it moves", async () => {
+test("a transaction that a wallet replaced is found by its effect", async () => {
   const wallet = walletOf(2);
   const otherHash: WalletAccount = {
     ...wallet,
@@ -94,7 +94,7 @@ test("what a wallet sped up is found by what it moves", async () => {
   equal((await reader.getTransactionReceipt({ hash })).status, "success");
 });
 
-test("an approval of which nothing is known does not hang, and a signal ends the search", async () => {
+test("an unknown approval does not hang, and a signal ends the search", async () => {
   const client = clientOf(walletOf(2));
   const nothing = { chainId: PRIMARY, fromBlock: 0, moves: null } as const;
   await rejects(client.resume({ step: "approve", ...nothing }), { code: "lost_transaction" });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Metafile } from "esbuild";
 
 /**
  * `npm pack` runs this first. It bundles the command with the workspaces and viem into one file for Node 20, so that
@@ -9,15 +9,20 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const path = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
-const { metafile } = await build({
-  entryPoints: [path("src/main.ts")],
-  outfile: path("dist/infer.mjs"),
-  absWorkingDir: root,
-  ...{ bundle: true, minify: true, format: "esm", platform: "node", target: "node20", legalComments: "eof" },
-  ...{ logLevel: "warning", metafile: true },
-});
-const folders = new Set(Object.keys(metafile.inputs).flatMap((file) => packageFolder(file) ?? []));
-writeFileSync(path("dist/LICENSES.txt"), [...folders].sort().map(licenseOf).join("\n\n"));
+if (import.meta.main) {
+  const { inputs } = await bundleCommand(path("dist/infer.mjs"));
+  const folders = new Set(Object.keys(inputs).flatMap((file) => packageFolder(file) ?? []));
+  writeFileSync(path("dist/LICENSES.txt"), [...folders].sort().map(licenseOf).join("\n\n"));
+}
+
+export async function bundleCommand(outfile: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...{ entryPoints: [path("src/main.ts")], outfile, absWorkingDir: root },
+    ...{ bundle: true, minify: true, format: "esm", platform: "node", target: "node20", legalComments: "eof" },
+    ...{ logLevel: "warning", metafile: true },
+  });
+  return metafile;
+}
 
 /** The folder of a bundled npm package; undefined: our own file. */
 function packageFolder(file: string): string | undefined {

@@ -31,7 +31,10 @@ type Way = {
 const isDeep = process.env.DEEP === "1";
 const steps = (name: string, ...more: string[]) =>
   ["signed", "sent", "confirmed", ...more].map((at) => `${name}: ${at}`);
-/** All combinations take minutes. The fast run interrupts mint by permit and activate at each line. */
+/**
+ * All combinations take minutes. The fast run interrupts mint by permit and activate at each line, and kills a real
+ * process at the second line of these two. The other interruptions are simulated in this process.
+ */
 const someOf = (all: string[], ...some: number[]) => (isDeep ? all : some.map((index) => all[index] ?? ""));
 const mintOf = { chain: "primary", token: 1, dollar: -1, credit: 0 } as const;
 const activationOf = { token: -1, dollar: 0, credit: 1, transactions: 1 } as const;
@@ -67,7 +70,8 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
       await json("mint", "20", "--chain", chain);
       for (const [index, line] of at.entries()) {
         const before = await stateOf(terminal, devnet(), chain);
-        const isOver = await interrupt(terminal, argv, { line, slowly: isDeep || index === 1 ? slowNode() : null });
+        const slowly = isDeep || (index === 1 && argv.length === 2) ? slowNode() : null;
+        const isOver = await interrupt(terminal, argv, { line, slowly });
         const again = isOver ? await infer("resume") : await infer(...argv);
         equal(again.code, 0, `${line}: ${again.stderr}`);
         if (!isOver) match(again.stderr, /Going on with `infer .*`, which was interrupted/, line);

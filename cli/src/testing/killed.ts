@@ -1,14 +1,12 @@
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
-const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+import { commandFile } from "./command-file.ts";
 
 /** Runs the command in a process and kills it with SIGKILL after a line. False: it ended before. */
-export function runAndKill(
+export async function runAndKill(
   argv: readonly string[],
   { at, environment }: { at: RegExp; environment: Readonly<Record<string, string | undefined>> },
 ): Promise<{ wasKilled: boolean; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main, ...argv], {
+  const child = spawn(process.execPath, [await commandFile(), ...argv], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
   });

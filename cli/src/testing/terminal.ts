@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@inference/protocol/testing/eventually";
-
-const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+import { commandFile } from "./command-file.ts";
 
 /** The command on a pseudo-terminal, which Python's standard library can open and Node's cannot. */
-export function openTty(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
-  const infer = [process.execPath, "--disable-warning=ExperimentalWarning", path("../main.ts"), ...argv];
-  const child = spawn("python3", [path("terminal.py"), ...infer], {
+export async function openTty(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
+  const infer = [process.execPath, await commandFile(), ...argv];
+  const child = spawn("python3", [fileURLToPath(new URL("terminal.py", import.meta.url)), ...infer], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, TERM: "xterm", ...environment },
   });

@@ -32,7 +32,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
         ["correct ho\x03", 130, /Interrupted\.\r?\n/],
       ] as const;
       const tries = cases.map(async ([typed, code, said]) => {
-        const tty = openTty(["login", "--gateway", gateway(), "--keystore", file], variables);
+        const tty = await openTty(["login", "--gateway", gateway(), "--keystore", file], variables);
         await tty.shows(/Password of .*: /);
         tty.type(typed);
         deepEqual(await tty.ended(), restored(code), tty.screen());
@@ -40,7 +40,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
         ok(!tty.screen().includes("horse") && !tty.screen().includes("correct"), tty.screen());
       });
       await Promise.all(tries);
-      const tty = openTty(["wallet", "--gateway", gateway(), "--private-key", "-"], variables);
+      const tty = await openTty(["wallet", "--gateway", gateway(), "--private-key", "-"], variables);
       await tty.shows(/Private key: /);
       tty.type(`${key}\r`);
       deepEqual(await tty.ended(), restored(0));
@@ -50,11 +50,11 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     }
   });
 
-  test("a login takes the code that is pasted, then a conversation goes on until an empty line", { skip }, async () => {
+  test("a login takes a pasted code, then a conversation continues until an empty line", { skip }, async () => {
     const { variables, remove } = makeTerminal();
     try {
       const account = privateKeyToAccount(generatePrivateKey());
-      const login = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
+      const login = await openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
       const [url] = await login.shows(/http:\S+#\/login\?\S+/);
       await login.shows(/paste the code that it shows: /);
       login.type("half of it\r");
@@ -70,7 +70,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
       match(login.screen(), new RegExp(`Logged in to .* as ${account.address}`));
 
       // It has no balance, and says what to do.
-      const chat = openTty(["chat"], variables);
+      const chat = await openTty(["chat"], variables);
       await chat.shows(PROMPT);
       chat.type("Hello\r");
       deepEqual(await chat.ended(), restored(1));
@@ -80,7 +80,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
         ["\x04", 2],
       ] as const;
       const tries = cases.map(async ([typed, code]) => {
-        const tty = openTty(["chat"], variables);
+        const tty = await openTty(["chat"], variables);
         await tty.shows(PROMPT);
         tty.type(typed);
         deepEqual(await tty.ended(), restored(code), tty.screen());
@@ -91,13 +91,13 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     }
   });
 
-  test("each question of a conversation is shown once as typed, and its end says what all of it cost", {
+  test("each question of a conversation is shown once as typed, and the end shows the total cost", {
     skip,
   }, async () => {
     const { infer, variables } = openTerminal();
     equal((await infer("login", "--devnet")).code, 0);
     const argv = ["chat", "--model", "alder-4b", "--max-tokens", "9"];
-    const tty = openTty(argv, variables);
+    const tty = await openTty(argv, variables);
     const asksAgain = (answers: number) => tty.shows(new RegExp(`(?:Receipt req_[\\s\\S]*){${answers}}> [^\\n]*$`));
     for (const [answers, typed] of ["one", "two", "three", UP + UP].entries()) {
       await asksAgain(answers);
@@ -118,20 +118,15 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
 
   test("Ctrl-C while a login waits for the browser ends it, and names what is unfinished", { skip }, async () => {
     const { variables, remove } = makeTerminal();
-    const tty = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
+    const pending = join(variables.XDG_STATE_HOME ?? "", "infer/pending");
+    mkdirSync(pending, { recursive: true });
+    writeFileSync(join(pending, "31337-0x1.json"), "{}");
+    const tty = await openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
     await tty.shows(/paste the code that it shows: /);
     tty.type("\x03");
     deepEqual(await tty.ended(), restored(130));
     equal(tty.screen().includes("Logged in"), false);
-    match(tty.screen(), /Interrupted\.\r*\n/);
-    // A transaction of another run is unfinished.
-    mkdirSync(join(variables.XDG_STATE_HOME ?? "", "infer/pending"), { recursive: true });
-    writeFileSync(join(variables.XDG_STATE_HOME ?? "", "infer/pending/31337-0x1.json"), "{}");
-    const again = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
-    await again.shows(/paste the code that it shows: /);
-    again.type("\x03");
-    deepEqual(await again.ended(), restored(130));
-    match(again.screen(), /Interrupted\. A transaction is not finished: `infer resume` finishes it\./);
+    match(tty.screen(), /Interrupted\. A transaction is not finished: `infer resume` finishes it\./);
     remove();
   });
 }

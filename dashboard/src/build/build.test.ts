@@ -14,7 +14,7 @@ test("the scripts of the first view have at most 170 kB compressed", async () =>
   ok(sum <= MOST_BYTES, `${sum} bytes`);
 });
 
-test("it has no test's and no server's code in it, and no schema library", async () => {
+test("the bundle has no code of tests and servers, and no schema library", async () => {
   const { metafile } = await bundleDashboard();
   const inputs = Object.keys(metafile.inputs);
   deepEqual(

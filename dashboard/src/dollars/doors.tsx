@@ -8,7 +8,7 @@ import type { Wallet } from "../wallet/wallet.ts";
 type Door = "par" | "market";
 
 /** The two prices of tokens, at par and in the market, and the chosen one: the cheaper, unless the reader chooses. */
-export type Doors = {
+type Doors = {
   chosen: Door;
   choose(door: Door): void;
   /** `asked`: the market's price is not known yet. `none`: there is no market for this. */

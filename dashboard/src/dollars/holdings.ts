@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { Wallet } from "../wallet/wallet.ts";
 
 /** A wallet's dollars and tokens on a chain in token units, 1e-6 dollar, and its coin in wei. */
-export type WalletHoldings = { dollars: bigint; tokens: bigint; coin: bigint; isContract: boolean };
+type WalletHoldings = { dollars: bigint; tokens: bigint; coin: bigint; isContract: boolean };
 
 export function useHoldings({ acting, address, chainId: on }: Wallet, chainId: number): UseQueryResult<WalletHoldings> {
   return useQuery({

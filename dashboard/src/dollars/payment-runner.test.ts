@@ -7,17 +7,18 @@ import {
   connectionTo,
   contracts,
   logOf,
+  payingNode,
   quietNode,
   receiptOf,
-  scriptedNode,
   signer,
+  walletThat,
   word,
 } from "@inference/sdk/testing/scripted-node";
 import { encodeEventTopics, type Transport, zeroAddress } from "viem";
 import type { PaymentRunner, PaymentView } from "./payment-runner.ts";
 import { keepPayment, readPayment } from "./payment-store.ts";
 
-/** The page's runner and the library's payment machine: nothing is paid twice, and each wait can be left. */
+/** The page's runner of the payment machine: its tabs, its storage, and the ways out of each wait. */
 const hash = `0x${"d".repeat(64)}` as const;
 const { address } = signer;
 const stored = new Map<string, string>();
@@ -45,31 +46,7 @@ const asked = {
   ...{ chainId: 1, fromBlock: 1, moves: { from: zeroAddress, to: address, amountToken: "1000000" }, allows: null },
 };
 
-/** A wallet with this answer, and the number of its requests. */
-function walletThat(answer: () => Promise<`0x${string}`>): WalletAccount & { asked: number } {
-  const { signMessage, signTypedData } = signer;
-  const wallet = {
-    ...{ type: "wallet" as const, address, asked: 0, signMessage, signTypedData },
-    sendTransaction: () => {
-      wallet.asked += 1;
-      return answer();
-    },
-  };
-  return wallet;
-}
-
-const failing = (code: number) => () => Promise.reject(Object.assign(new Error("Internal JSON-RPC error"), { code }));
 const never = () => new Promise<never>(() => {});
-
-/** A chain whose dollar has 6 decimals and is approved, with these other answers. */
-function chain(answer: (method: string) => unknown = () => undefined): Transport {
-  return scriptedNode(1, (method, [call]) => {
-    if (method !== "eth_call") return answer(method);
-    const { to, data } = call as { to: string; data: string };
-    if (to === contracts.tokenMinter) return word(1n);
-    return word(data.startsWith("0x313ce567") ? 6n : 10n ** 12n);
-  });
-}
 
 /** A tab of the browser, with its own module, and shared locks and storage. */
 let tabs = 0;
@@ -99,48 +76,9 @@ async function ended(tab: { runner: PaymentRunner; until(is: (view: PaymentView)
   await tab.until(({ isRunning, isElsewhere }) => !isRunning && !isElsewhere);
 }
 
-test("after an error of the wallet that is no refusal, what was asked is kept and looked for, and not asked again", async () => {
-  const wallet = walletThat(failing(-32_603));
-  const tab = await openTab(wallet, chain());
-  tab.runner.begin(payment);
-  await tab.until(({ error }) => error !== undefined);
-  equal(readPayment(address)?.kept?.step, "mint");
-  tab.runner.goOn();
-  await tab.until(({ isRunning }) => isRunning);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  equal(wallet.asked, 1);
-  tab.runner.close();
-});
-
-test("what the owner of a wallet declines is asked again", async () => {
-  const wallet = walletThat(failing(4_001));
-  const tab = await openTab(wallet, chain());
-  tab.runner.begin(payment);
-  await tab.until(({ error }) => error !== undefined);
-  equal(readPayment(address)?.kept, null);
-  tab.runner.goOn();
-  await until(() => wallet.asked === 2);
-  tab.runner.close();
-});
-
-test("a transaction that reverted is over", async () => {
+test("a wait for a transaction that the chain never shows can be stopped, and the payment is kept", async () => {
   keepPayment(address, { ...payment, kept: { ...asked, hash } });
-  const reverted = chain((method) =>
-    method === "eth_getTransactionReceipt" ? receiptOf(hash, { isReverted: true }) : undefined,
-  );
-  const wallet = walletThat(never);
-  const tab = await openTab(wallet, reverted);
-  tab.runner.open();
-  await tab.until(({ error }) => error !== undefined);
-  equal(readPayment(address)?.kept, null);
-  tab.runner.goOn();
-  await until(() => wallet.asked === 1);
-  tab.runner.close();
-});
-
-test("a wait for a transaction that the chain never shows can be stopped, and is kept", async () => {
-  keepPayment(address, { ...payment, kept: { ...asked, hash } });
-  const tab = await openTab(walletThat(never), chain());
+  const tab = await openTab(walletThat(never), payingNode());
   tab.runner.open();
   await tab.until(({ isRunning }) => isRunning);
   tab.runner.stop();
@@ -156,10 +94,10 @@ const transfer = logOf(contracts.inferenceToken, {
   ...{ data: word(1_000_000n), hash, block: 50 },
 });
 
-test("what is given up is looked for first, and again before the wallet is asked anew", async () => {
+test("a given-up transaction is searched for first, and again before the wallet is asked anew", async () => {
   keepPayment(address, { ...payment, kept: asked });
   let isMined = false;
-  const late = chain((method) => {
+  const late = payingNode((method) => {
     if (!isMined) return undefined;
     if (method === "eth_getLogs") return [transfer];
     return method === "eth_getTransactionReceipt" ? receiptOf(hash, { logs: [transfer] }) : undefined;
@@ -185,9 +123,9 @@ test("what is given up is looked for first, and again before the wallet is asked
   other.runner.close();
 });
 
-test("one tab at a time runs a payment, and the next one takes it as it is kept then", async () => {
+test("one tab at a time runs a payment, and the next one continues from the stored state", async () => {
   const [first, second] = [walletThat(never), walletThat(never)];
-  const [tab, other] = [await openTab(first, chain()), await openTab(second, chain())];
+  const [tab, other] = [await openTab(first, payingNode()), await openTab(second, payingNode())];
   tab.runner.begin(payment);
   await until(() => first.asked === 1);
   other.runner.begin({ ...payment, amountToken: "2000000" });

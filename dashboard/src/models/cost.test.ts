@@ -32,7 +32,7 @@ test("a model lists every price that can apply: tiers, the cache, sizes and qual
   ]);
 });
 
-test("a price with a dearer one beside it says so", () => {
+test("a price with a higher one beside it says so", () => {
   equal(cell("text", text, "prompt"), "$2.50");
   equal(cell("text", tiered, "prompt"), "from $2.50");
   equal(cell("text", tiered, "completion"), "from $12.50");

@@ -27,8 +27,8 @@ export function mostNanoUsd(
   return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
-export type PriceName = "prompt" | "completion" | "character" | "image";
-export type ListedPrice = { of: PriceName; label: string; atto: bigint };
+type PriceName = "prompt" | "completion" | "character" | "image";
+type ListedPrice = { of: PriceName; label: string; atto: bigint };
 
 /** Every price that can apply to a request for the model, the usual one of each kind first. */
 export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {

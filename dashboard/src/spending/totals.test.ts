@@ -9,7 +9,7 @@ const of = (date: string, model: string, nano: number): ActivityTotal => ({
 });
 const totals = [of("2026-11-20", "a", 5), of("2026-11-20", "b", 7), of("2026-11-22", "a", 4)];
 
-test("totals are added up by a name, the most expensive first", () => {
+test("totals are added up by name, the largest first", () => {
   deepEqual(
     by(totals, ({ model }) => model ?? ""),
     [
@@ -19,7 +19,7 @@ test("totals are added up by a name, the most expensive first", () => {
   );
 });
 
-test("days on which nothing was spent are there", () => {
+test("days without spending are listed", () => {
   const days = byDay(totals, 4, Date.parse("2026-11-23T12:00:00Z"));
   deepEqual(
     days.map(({ name, nanoUsd }) => [name, nanoUsd]),
@@ -41,7 +41,7 @@ test("every total is in a day, whatever day this clock has: the sums by day and 
   }
 });
 
-test("the balance lasts for so many days of the last seven", () => {
+test("the balance lasts for a number of days at the average of the last seven", () => {
   const days = byDay(totals, 30, Date.parse("2026-11-23T12:00:00Z"));
   equal(daysLeft(days, 16), 7);
   equal(daysLeft(days, 6), 2);

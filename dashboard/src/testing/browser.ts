@@ -18,7 +18,7 @@ export function openBrowser(): Promise<Browser> {
 export type WatchedPage = { page: Page; problems: string[]; scriptBytes(): Promise<number>; close(): Promise<void> };
 
 /** A test's rule for the wallet's next request. */
-export type WalletRule = {
+type WalletRule = {
   method: string;
   /** `reload`: it obeys, and the page is loaded again before the answer. `hang`: it never answers. */
   does: "reject" | "reload" | "hang";

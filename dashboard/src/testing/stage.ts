@@ -10,7 +10,7 @@ import { openBrowser, openPage, type WatchedPage } from "./browser.ts";
 
 /** The dashboard in a browser, over the devnet's gateway, chains and wallets. */
 export const CHAINS = { 31337: "Primary", 31338: "Secondary 1", 31339: "Secondary 2" } as const;
-export type ChainId = keyof typeof CHAINS;
+type ChainId = keyof typeof CHAINS;
 export const CHAT = { model: "alder-4b", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
 
 export let devnet: { readonly ready: ReadyFile };

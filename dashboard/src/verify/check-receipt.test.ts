@@ -33,12 +33,12 @@ test("a receipt is found by its id and by the id in the answer's body, and each 
   }
 });
 
-test("the charge that is shown is the charge that is proved", async () => {
+test("the shown charge is the proved one", async () => {
   const [first] = await check(ID, { total_cost: 100 });
   match(first?.detail ?? "", /charged \$0\.01$/);
 });
 
-test("another receipt than the one that was asked for is wrong, and is not followed", async () => {
+test("a receipt with another id than requested is wrong, and is not followed", async () => {
   const findings = await check("req_01000000000000000000000000");
   deepEqual(
     findings.map(({ outcome }) => outcome),
@@ -57,7 +57,7 @@ test("a receipt that names another server or other prices than its leaf has is w
   }
 });
 
-test("of a long statement, all of its uses are read, and this one must be among them", async () => {
+test("all uses of a long statement are read, and this one must be among them", async () => {
   const long = { settlement: { ...settlement, proof: null } };
   deepEqual(
     (await check(ID, long)).map(({ outcome }) => outcome),
@@ -69,7 +69,7 @@ test("of a long statement, all of its uses are read, and this one must be among 
   );
 });
 
-test("a debit that the contract does not have, or that is of another amount, is wrong", async () => {
+test("a debit that the contract does not have, or with another amount, is wrong", async () => {
   const elsewhere = { ...record, chunk: { ...record?.chunk, root: `0x${"0".repeat(64)}` } };
   for (const wrong of [elsewhere, { ...record, amount_nano_usd: 1 }]) {
     const findings = await check(ID, { settlement: { ...settlement, record: wrong } });

@@ -67,7 +67,7 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
   "operator's token": "operator",
 };
 
-/** What is undefined in it is left out when the document is written. */
+/** An operation in OpenAPI's form. JSON leaves its undefined members out. */
 function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
   const { body, credentials, id, title, about, group, answers } = operation;
   const parameters = parametersOf(operation);
@@ -93,7 +93,7 @@ function describe(operation: Operation, schemas: Record<string, JsonSchema>): ob
 
 function parametersIn(where: string, schema: z.ZodObject): Parameter[] {
   const { properties = {} } = jsonSchema(schema, "output") as { properties?: Record<string, JsonSchema> };
-  // A parameter with a default is in the output in any case, and need not be sent.
+  // The output always has a parameter with a default, and the input need not.
   const { required = [] } = jsonSchema(schema, "input") as { required?: string[] };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,

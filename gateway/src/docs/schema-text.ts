@@ -3,7 +3,7 @@ import type { JsonSchema } from "./openapi.ts";
 /** One field of an object, as a reference lists it. */
 export type Field = { name: string; type: string; required: boolean; about: string };
 
-/** The fields of an object's schema, and in place of its `data` the fields in there; of a choice, those of each. */
+/** The fields of an object's schema. The fields of `data` replace it. A choice has the fields of each alternative. */
 export function fieldsOf(schema: JsonSchema): Field[] {
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (choices !== undefined) return distinct(choices.flatMap(fieldsOf));
@@ -18,7 +18,7 @@ export function fieldsOf(schema: JsonSchema): Field[] {
   });
 }
 
-/** Each name once, as it is described first. */
+/** Each name once, with its first description. */
 function distinct(fields: readonly Field[]): Field[] {
   return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
 }
@@ -45,7 +45,7 @@ function bounds({ type, minimum, maximum, maxLength, format }: JsonSchema): stri
   return most === undefined ? (least === 0 ? "" : `, at least ${least}`) : `, ${least} to ${most}`;
 }
 
-/** What is only the largest safe integer is no bound to tell of. */
+/** Undefined for the largest safe integer, which is not a bound for readers. */
 function bound(value: unknown): number | undefined {
   return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 }

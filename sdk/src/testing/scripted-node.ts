@@ -1,6 +1,6 @@
 import { custom, type Transport } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { type Account, type Connection, connect } from "../connection.ts";
+import { type Account, type Connection, connect, type WalletAccount } from "../connection.ts";
 
 /** Nodes that refuse, lie, lose a transaction, or lag: real ones do this seldom. */
 
@@ -21,7 +21,7 @@ const directory = {
 };
 
 /** A gateway of chains 1 and 2. @param answers What else it answers, by path. */
-export function scriptedGateway(answers: Readonly<Record<string, unknown>> = {}): typeof fetch {
+function scriptedGateway(answers: Readonly<Record<string, unknown>> = {}): typeof fetch {
   return async (input) => {
     const { pathname } = new URL(String(input));
     const answer = pathname === "/api/v1/contracts" ? directory : answers[pathname];
@@ -90,6 +90,29 @@ type Given = { account?: Account; answers?: Record<string, unknown>; maxCostWei?
 
 /** A chain on which nothing happens. */
 export const quietNode = (chainId: number): Transport => scriptedNode(chainId, () => undefined);
+
+/** Chain 1, whose dollar has 6 decimals and is approved, with these other answers. */
+export function payingNode(answer: (method: string) => unknown = () => undefined): Transport {
+  return scriptedNode(1, (method, [call]) => {
+    if (method !== "eth_call") return answer(method);
+    const { to, data } = call as { to: string; data: string };
+    if (to === contracts.tokenMinter) return word(1n);
+    return word(data.startsWith("0x313ce567") ? 6n : 10n ** 12n);
+  });
+}
+
+/** A wallet of the signer with this answer, and the number of its requests. */
+export function walletThat(answer: () => Promise<`0x${string}`>): WalletAccount & { asked: number } {
+  const { address, signMessage, signTypedData } = signer;
+  const wallet = {
+    ...{ type: "wallet" as const, address, asked: 0, signMessage, signTypedData },
+    sendTransaction: () => {
+      wallet.asked += 1;
+      return answer();
+    },
+  };
+  return wallet;
+}
 
 const block = {
   ...{ hash: `0x${"a".repeat(64)}`, timestamp: "0x1", baseFeePerGas: "0x1", gasLimit: "0x1c9c380", gasUsed: "0x1" },

@@ -13,7 +13,7 @@ import { contractOn } from "../directory.ts";
  * that cannot change. So its address alone must be trusted. An address that the client names is used instead.
  */
 export type PrimaryContracts = Record<"settlement" | "minter" | "stablecoin" | "bridge", Hex>;
-export type SecondaryContracts = Record<"token" | "outbox" | "stablecoin", Hex>;
+type SecondaryContracts = Record<"token" | "outbox" | "stablecoin", Hex>;
 
 export async function primaryContracts(
   connection: Connection,

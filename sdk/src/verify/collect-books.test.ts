@@ -43,7 +43,7 @@ test("the events of the minter are read from its creation on, whatever first blo
   }
 });
 
-test("where the node keeps no old state, the gateway is named for the first block", async () => {
+test("without old state at the node, the gateway is named for the first block", async () => {
   const { primary, secondary } = await booksOf({ startBlock: 11, isArchive: false });
   deepEqual([primary.firstBlockBy, secondary.bookedToken], ["the gateway", "0"]);
   equal((await booksOf({ startBlock: 0, isArchive: false })).primary.firstBlockBy, "the client");
@@ -55,7 +55,7 @@ test("all contracts are read on chain, from the settlement contract on, whatever
   equal(primary.dollarsToken, "7");
 });
 
-test("a chain whose LayerZero id is another than the gateway says is not taken for it", async () => {
+test("a chain with another LayerZero id than the gateway says is refused", async () => {
   match(JSON.stringify(await booksOf({ eidThere: 23 })), /its LayerZero endpoint id is 23/);
 });
 

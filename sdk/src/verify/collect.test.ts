@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test("an honest gateway passes, and is asked for what is the account's alone", async () => {
+test("an honest gateway passes, and serves only the account's own data", async () => {
   server.asked.splice(0);
   const { outcome, checks, evidence } = await verify(connectionTo(server), { log });
   equal(outcome, "pass", JSON.stringify(checks, null, 1));
@@ -54,7 +54,7 @@ test("a gateway that repeats each request with the key that it sees fails by the
   }
 });
 
-test("uses that are settled while the bill is read belong to the next one", async () => {
+test("uses that are settled during the reading belong to the next bill", async () => {
   const moving = structuredClone(honest);
   const [last] = moving.said.uses.slice(-1);
   if (last !== undefined)
@@ -84,7 +84,7 @@ test("the bill of a day has its statements whole, and verifies without the gatew
   deepEqual([both.said.records.length, both.said.uses.length], [3, 6]);
 });
 
-test("a statement that the ceiling of the day before pays is in the bill of the day of its uses", async () => {
+test("a statement that the previous day's ceiling pays is in the bill of its uses' day", async () => {
   const early = structuredClone(honest);
   for (const { chunk } of early.said.records) chunk.day = "2026-11-02";
   const gateway = await startBillServer(early);
@@ -96,7 +96,7 @@ test("a statement that the ceiling of the day before pays is in the bill of the 
   }
 });
 
-test("a bill that was kept is compared with a node of one's own, and one that was changed fails", async () => {
+test("a stored bill is compared with the reader's node, and a changed one fails", async () => {
   const bill = await collectBill(connectionTo(server), { from: "2026-11-02", to: "2026-11-02" }, log);
   const node = http(`${server.url}/rpc`);
   const options = { isBundle: true, isAsked: true, settlement: SETTLEMENT };
@@ -113,7 +113,7 @@ test("a bill that was kept is compared with a node of one's own, and one that wa
   await rejects(askChain(elsewhere, node), /answers for chain 1, not 5/);
 });
 
-test("pages that do not go forward are not followed for ever", async () => {
+test("pages that do not go forward end the reading", async () => {
   const stuck: typeof fetch = async (input, init) => {
     if (!String(input).includes("/statements/uses")) return fetch(input, init);
     return Response.json({ data: [], next_after: 0 });

@@ -35,7 +35,7 @@ test("an honest gateway passes every check", async () => {
   match(await detail(honest, "waiting"), /^\$0\.01 is not final on chain, the oldest use of 2026-11-03$/);
 });
 
-test("a log that is not complete leaves uses unproved, with how much they are, and still fails a wrong charge", async () => {
+test("an incomplete log leaves uses unproved, with their sum, and still fails a wrong charge", async () => {
   const story = honestStory();
   story.kept = story.kept.slice(0, 4);
   const evidence = evidenceOf(story);
@@ -47,7 +47,7 @@ test("a log that is not complete leaves uses unproved, with how much they are, a
   equal(await outcomeOf({ ...evidence, log: logOf(story, false) }, "requests"), "fail");
 });
 
-test("of a complete log, uses of before its first receipt are not proved, and do not fail", async () => {
+test("uses before the first receipt of a complete log are not proved, and do not fail", async () => {
   const story = honestStory();
   story.kept = story.kept.slice(3);
   const evidence = evidenceOf(story);
@@ -85,7 +85,7 @@ test("signed receipts of another account, contract or chain do not count", async
   }
 });
 
-test("what was spent may exceed the receipts by what was taken over, and by no more", async () => {
+test("spending may exceed the receipts by the takeover, and by no more", async () => {
   const evidence = structuredClone(honest);
   ok(evidence.said.balance !== null);
   evidence.said.receipts.pop();
@@ -96,7 +96,7 @@ test("what was spent may exceed the receipts by what was taken over, and by no m
   equal(await outcomeOf(evidence, "receipts"), "fail");
 });
 
-test("of two signed receipts of one request the cheaper one holds", async () => {
+test("the cheaper of two signed receipts of one request counts", async () => {
   const evidence = structuredClone(honest);
   const cheaper = signedOf({ ...billedAt(5, DAY), charge: 1 });
   for (const receipts of [
@@ -119,14 +119,14 @@ test("a statement that another debit cut off is proved by the uses that go on be
   match(await detail(evidence, "leaves"), /^unproven, \$0\.005: .* of the statement from \$0\.015/);
 });
 
-test("charges without a count of tokens leave the usage unproved: it is skipped, with how much they are", async () => {
+test("charges without a count of tokens are skipped by the check of usage, with their sum", async () => {
   const story = honestStory();
   changeLast(story.billed, { basis: "delivered" });
   equal((await judge(evidenceOf(story))).outcome, "skipped");
   match(await detail(evidenceOf(story), "usage"), /^5 of 6 charges; 1 others, of \$0\.01, have no count of tokens$/);
 });
 
-test("receipts and prices that are not kept any more are skipped, by the retention that the gateway names", async () => {
+test("deleted receipts and prices are skipped, by the gateway's retention", async () => {
   const evidence = structuredClone(honest);
   evidence.madeAt = "2027-03-01T00:00:00Z";
   evidence.said.receipts.pop();
@@ -136,7 +136,7 @@ test("receipts and prices that are not kept any more are skipped, by the retenti
   deepEqual([await outcomeOf(evidence, "prices"), await outcomeOf(evidence, "usage")], ["skipped", "skipped"]);
 });
 
-test("records and uses that are not kept any more are skipped, with how much they are, and not a day earlier", async () => {
+test("deleted records and uses are skipped, with their sum, and not a day earlier", async () => {
   const older = structuredClone(honest);
   older.said.records.shift();
   // The ceiling of 1 November pays until 2 November, 05:45.
@@ -166,7 +166,7 @@ test("records and uses that are not kept any more are skipped, with how much the
   equal(await outcomeOf({ ...old, chain: null }, "leaves"), "pass");
 });
 
-test("of a bill, the uses of a statement may be gone that begins before the first use that is still kept", async () => {
+test("uses of a bill may be deleted if their statement begins before the first use that is kept", async () => {
   const bill: Evidence = structuredClone({ ...honest, period: { from: "2026-11-02", to: DAY }, books: null });
   bill.said.balance = null;
   bill.said.uses.splice(0, 1);
@@ -178,7 +178,7 @@ test("of a bill, the uses of a statement may be gone that begins before the firs
   match(await detail(bill, "leaves"), /^unproven, \$0\.02: .* of the statement from \$0\.03/);
 });
 
-test("what is less than a cent may wait for a month", async () => {
+test("a statement below a cent may wait for a month", async () => {
   const story = honestStory();
   changeLast(story.billed, { charge: CENT / 10 });
   story.kept = story.billed;
@@ -201,7 +201,7 @@ test("a snapshot's id is its whole digest: no shorter text stands for it", async
   }
 });
 
-test("whoever made a bundle is trusted in every check, and cannot say that its contract is the right one", async () => {
+test("the maker of a bundle is trusted in every check, but not for its contract", async () => {
   const { checks, outcome } = await judge(honest, { isBundle: true });
   for (const { id, trusts } of checks) match(trusts.join(), /whoever made this bundle/, id);
   equal(outcome, "skipped");
@@ -209,7 +209,7 @@ test("whoever made a bundle is trusted in every check, and cannot say that its c
   deepEqual([await contractOf(SETTLEMENT), await contractOf(OTHER)], ["pass", "fail"]);
 });
 
-test("without an address and a node of one's own, each check that asks the chain names who chose them", async () => {
+test("without the reader's address and node, each check of the chain names their chooser", async () => {
   const evidence = structuredClone(honest);
   evidence.contract.isPinned = false;
   for (const { id, trusts } of (await judge(evidence)).checks) {
@@ -218,7 +218,7 @@ test("without an address and a node of one's own, each check that asks the chain
   }
 });
 
-test("a bill of some days is judged by its statements alone, and without a node it says what that leaves unproved", async () => {
+test("a bill of some days is judged by its statements alone, and names the facts that need a node", async () => {
   const bill: Evidence = structuredClone({ ...honest, period: { from: DAY, to: DAY }, books: null });
   bill.said.balance = null;
   bill.said.records.splice(0, 2);

@@ -498,7 +498,7 @@ const unprovable: Record<string, Unprovable> = {
 };
 
 for (const [name, { outcome, saidBefore, story: change, tell }] of Object.entries(unprovable)) {
-  test(`of ${name} it is said beforehand that it is not proven`, async () => {
+  test(`before the checks it is said that ${name} is not proven`, async () => {
     const story = honestStory();
     change?.(story);
     const evidence = evidenceOf(story);

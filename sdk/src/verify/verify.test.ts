@@ -1,8 +1,6 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
-import { generateKeyPairSync, sign } from "node:crypto";
 import { before, test } from "node:test";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
-import { withSignature } from "@inference/protocol/signed-receipt";
 import { http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import {
@@ -37,7 +35,7 @@ before(
   },
   { timeout: 600_000 },
 );
-test("an honest gateway passes every check, with one's own nodes and address, and a log of signed receipts", async () => {
+test("an honest gateway passes every check, with the reader's nodes and address, and a log of signed receipts", async () => {
   const { checks, outcome } = await judge(honest);
   equal(outcome, "pass", JSON.stringify(checks, null, 1));
   equal(checks.length, 11);
@@ -47,7 +45,7 @@ test("an honest gateway passes every check, with one's own nodes and address, an
   match(detail(checks, "books"), /^3 chains/);
 });
 
-test("without one's own address and nodes, the checks name the gateway as trusted", async () => {
+test("without the reader's address and nodes, the checks name the gateway as trusted", async () => {
   const { checks, outcome } = await verify(connectionOf({ chains: {} }));
   deepEqual([outcome, outcomes(checks).contract], ["skipped", "skipped"]);
   for (const id of ["contract", "debits", "balance", "books"] as const) {
@@ -55,14 +53,14 @@ test("without one's own address and nodes, the checks name the gateway as truste
   }
 });
 
-test("a bundle is judged the same without a network, for who names the contract", async () => {
+test("a bundle is judged the same without a network, if its judge names the contract", async () => {
   const kept = JSON.parse(JSON.stringify(honest)) as Evidence;
   const { outcome } = await judge(kept, { isBundle: true, settlement: honest.contract.address });
   equal(outcome, "pass");
   equal((await judge(kept, { isBundle: true })).outcome, "skipped");
 });
 
-test("one's own nodes and the settlement's address are enough, wherever the gateway says the rest is", async () => {
+test("the reader's nodes and the settlement's address are enough, whatever else the gateway names", async () => {
   const { ready } = devnet;
   const own = ready.chains.map(({ name, chainId, rpcUrl }): [number, ChainOptions] => {
     const { inferenceSettlement } = ready.contracts[name] ?? {};
@@ -86,13 +84,11 @@ test("one's own nodes and the settlement's address are enough, wherever the gate
   for (const { trusts } of checks) equal(trusts.join().includes("the gateway, for the contract"), false);
 });
 
-/** A lie of a gateway, and the check that catches it. `lies.test.ts` has all lies. */
+/** A lie in each answer that is collected, and the check that catches it. `lies.test.ts` has all lies. */
 type Lie = { caughtBy: Check["id"]; says: RegExp; tell: (path: string, answer: Said) => void };
 // biome-ignore lint/suspicious/noExplicitAny: lies do not keep to a schema
 type Said = any;
 const USES = "/api/v1/statements/uses";
-const AGENT = `0x${"a".repeat(40)}`;
-const OFFER = `0x${"b".repeat(64)}`;
 
 const lies: Record<string, Lie> = {
   "another settlement contract": {
@@ -102,30 +98,11 @@ const lies: Record<string, Lie> = {
       if (path === "/api/v1/contracts") data.chains[0].contracts.inferenceSettlement = `0x${"1".repeat(40)}`;
     },
   },
-  "a charge above the usage, everywhere": {
-    caughtBy: "leaves",
-    says: /^unproven, /,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/activity") data[0].charge_nano_usd += 1_000;
-      if (path === USES) {
-        last<Said>(data).charge_nano_usd += 1_000;
-        last<Said>(data).ends_at_nano_usd += 1_000;
-      }
-      if (path === "/api/v1/credits") data.total_usage_nano_usd += 1_000;
-    },
-  },
   "a charge above the usage, in the receipt": {
     caughtBy: "usage",
     says: /^req_.* cost \$.*, and its usage \$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/activity") data[0].charge_nano_usd += 1_000;
-    },
-  },
-  "a charge without its tokens": {
-    caughtBy: "usage",
-    says: /was charged without its tokens, by which its model is priced$/,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/activity") data[0].basis = "flat";
     },
   },
   "prices that nobody sees": {
@@ -135,25 +112,11 @@ const lies: Record<string, Lie> = {
       if (path.startsWith("/api/v1/prices/")) answer.data = [];
     },
   },
-  "prices that are not those of the leaf": {
-    caughtBy: "leaves",
-    says: /^unproven, /,
-    tell: (path, { data }) => {
-      if (path === USES || path === "/api/v1/activity") for (const each of data) each.price_snapshot = "0".repeat(32);
-    },
-  },
   "a use that it leaves out": {
     caughtBy: "leaves",
     says: /^unproven, /,
     tell: (path, { data }) => {
       if (path === USES) data.shift();
-    },
-  },
-  "one request that it charges twice": {
-    caughtBy: "leaves",
-    says: /^the request req_.* is charged twice$/,
-    tell: (path, { data }) => {
-      if (path === USES) data[1].id = data[0].id;
     },
   },
   "uses that nobody made, of which it keeps no receipts": {
@@ -166,57 +129,11 @@ const lies: Record<string, Lie> = {
       if (path === "/api/v1/status") data.receipt_retention_days = 0;
     },
   },
-  "two uses that change places": {
-    caughtBy: "leaves",
-    says: /^unproven, /,
-    tell: (path, { data }) => {
-      if (path === USES) [data[0].id, data[1].id] = [data[1].id, data[0].id];
-    },
-  },
-  "a day on which the request was not": {
-    caughtBy: "leaves",
-    says: /^unproven, /,
-    tell: (path, { data }) => {
-      if (path === USES) data[0].day_served = "2026-01-02";
-      if (path === "/api/v1/activity") last<Said>(data).created_at = "2026-01-02T10:00:00.000Z";
-    },
-  },
-  "an agent that serves, whose serve it books as the provider's": {
-    caughtBy: "leaves",
-    says: /^unproven, /,
-    tell: (path, { data }) => {
-      const isListed = path === USES || path === "/api/v1/activity";
-      if (isListed) for (const each of data) Object.assign(each, { served_by: AGENT, offer: OFFER });
-    },
-  },
-  "an agent's part in a debit": {
-    caughtBy: "debits",
-    says: /^the record from \$0 is not in its chunk$/,
-    tell: (path, { data }) => {
-      if (path !== "/api/v1/statements") return;
-      const [{ parts, amount_nano_usd: amount }] = data.records;
-      parts.push({ agent: AGENT, day: "2026-11-02", amount: amount / 1e9, amount_nano_usd: amount });
-    },
-  },
   "one debit fewer": {
     caughtBy: "debits",
     says: /^the records end at \$.*, and the chain debited \$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/statements") data.records.pop();
-    },
-  },
-  "a first debit that it leaves out": {
-    caughtBy: "debits",
-    says: /^a record begins at \$0\.\d+, and the one before it ends at \$0$/,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/statements") data.records.shift();
-    },
-  },
-  "a smaller debit": {
-    caughtBy: "debits",
-    says: /^the record from \$.* is not in its chunk$/,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/statements") last<Said>(data.records).amount_nano_usd -= 1;
     },
   },
   "less credit than was activated": {
@@ -226,25 +143,11 @@ const lies: Record<string, Lie> = {
       if (path === "/api/v1/credits") data.total_credits_nano_usd -= 1;
     },
   },
-  "less left than there is": {
-    caughtBy: "receipts",
-    says: /^spent, reserved and available do not come to the credits$/,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/credits") data.available_nano_usd -= 1;
-    },
-  },
   "more spent than the days come to": {
     caughtBy: "receipts",
     says: /^the days come to \$.*, and \$.* was spent$/,
     tell: (path, { data }) => {
       if (path === "/api/v1/activity added up") data[0].usage_nano_usd -= 1;
-    },
-  },
-  "a receipt that it lists twice": {
-    caughtBy: "receipts",
-    says: /^a receipt is in the list twice$/,
-    tell: (path, { data }) => {
-      if (path === "/api/v1/activity") data.push(data[0]);
     },
   },
 };
@@ -256,20 +159,6 @@ for (const [name, { caughtBy, says, tell }] of Object.entries(lies)) {
     deepEqual(found, ["fail", "fail", true], JSON.stringify(checks, null, 1));
   });
 }
-
-test("a request that the gateway repeats with the key that it saw fails, and a receipt that another key signs", async () => {
-  const repeated = await judge({ ...honest, log: { receipts: receipts.slice(0, 5), isComplete: true } });
-  equal(repeated.outcome, "fail");
-  match(detail(repeated.checks, "requests"), /^1 uses of \$.* are no requests of yours, such as req_/);
-  const { privateKey } = generateKeyPairSync("ed25519");
-  const forged = receipts.map((text) => {
-    const input = text.slice(0, text.lastIndexOf("."));
-    return withSignature(input, sign(null, Buffer.from(input), privateKey));
-  });
-  const lying = await judge({ ...honest, log: { receipts: forged, isComplete: true } });
-  equal(lying.outcome, "fail");
-  match(detail(lying.checks, "requests"), /^no receipt of the log is signed with the contract's key$/);
-});
 
 /** Verifies with a gateway that tells something else. */
 async function verifyLiar(tell: Lie["tell"], options: { chains?: Record<number, ChainOptions> } = {}) {
@@ -290,7 +179,7 @@ async function verifyLiar(tell: Lie["tell"], options: { chains?: Record<number, 
   return verdict;
 }
 
-test("a gateway that leaves a chain out is caught by the minter's lines, and by who knows the chain", async () => {
+test("a gateway that leaves a chain out is caught by the minter's lines, and by a client that knows the chain", async () => {
   const leaveOut: Lie["tell"] = (path, { data }) => {
     if (path === "/api/v1/contracts") data.chains.pop();
   };
@@ -302,19 +191,6 @@ test("a gateway that leaves a chain out is caught by the minter's lines, and by 
   deepEqual([unknown.outcome, outcomes(unknown.checks).books], ["fail", "fail"]);
   match(unknown.checks.at(-1)?.detail ?? "", /leaves a chain out/);
 });
-
-for (const [name, tell] of Object.entries<(books: Said) => void>({
-  "backing that is less than the claims": ({ primary }) => raise(primary, "owedNanoUsd", 1),
-  "fewer dollars than the minter books": ({ primary }) => raise(primary, "dollarsToken", -10_000_000_000),
-  "tokens of a secondary chain without dollars": (books) => raise(books.secondaries[1], "supplyToken", 10 ** 12),
-  "an outbox without its dollars": (books) => raise(books.secondaries[0], "outboxToken", 10 ** 12),
-})) {
-  test(`evidence that tells of ${name} fails`, async () => {
-    const evidence = structuredClone(honest);
-    tell(evidence.books);
-    equal(outcomes((await judge(evidence)).checks).books, "fail");
-  });
-}
 
 test("a chain that could not be read is skipped, and never passes", async () => {
   const evidence = structuredClone(honest);
@@ -328,15 +204,6 @@ function outcomes(checks: readonly Check[]): Partial<Record<Check["id"], Check["
 
 function detail(checks: readonly Check[], id: Check["id"]): string {
   return checks.find((check) => check.id === id)?.detail ?? "";
-}
-
-function raise(record: Record<string, number | string>, field: string, by: number): void {
-  const value = record[field];
-  record[field] = typeof value === "string" ? String(BigInt(value) + BigInt(by)) : (value ?? 0) + by;
-}
-
-function last<T>(items: readonly T[]): T {
-  return items.at(-1) as T;
 }
 
 function account() {
