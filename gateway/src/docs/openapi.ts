@@ -67,7 +67,7 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
   "operator's token": "operator",
 };
 
-/** What is undefined in it is left out when the document is written. */
+/** Undefined members are left out of the written document. */
 function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
   const { body, credentials, id, title, about, group, answers } = operation;
   const parameters = parametersOf(operation);

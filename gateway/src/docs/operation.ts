@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 import type * as z from "zod";
 
-/** An endpoint as it is documented, with the schemas that check it. */
+/** The documentation of an endpoint, with the schemas that check it. */
 export type Operation = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With parameters in braces. */
@@ -11,7 +11,7 @@ export type Operation = {
   /** A few words. `about` has further sentences. */
   title: string;
   about?: string;
-  /** What may be sent as the bearer token; empty for a public endpoint. */
+  /** The accepted bearer tokens; empty for a public endpoint. */
   credentials: readonly Credential[];
   pathParameters?: Readonly<Record<string, string>>;
   query?: z.ZodObject;
@@ -39,7 +39,7 @@ export const operationGroups = [
 
 export type Credential = "API key" | "session" | "operator's token";
 
-/** What the examples in the documentation name: the gateway, the chains of signed messages, and models. */
+/** The values of the examples in the documentation: the gateway, the chains of signed messages, and models. */
 export type DocumentedGateway = {
   baseUrl: string;
   /** The primary chain first. */

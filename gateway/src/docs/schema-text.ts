@@ -45,7 +45,7 @@ function bounds({ type, minimum, maximum, maxLength, format }: JsonSchema): stri
   return most === undefined ? (least === 0 ? "" : `, at least ${least}`) : `, ${least} to ${most}`;
 }
 
-/** What is only the largest safe integer is no bound to tell of. */
+/** The largest safe integer is no bound worth a word. */
 function bound(value: unknown): number | undefined {
   return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 }
