@@ -2,8 +2,8 @@
 export type WalletStep = { id: string; title: string; about: string; code: string };
 
 /**
- * The steps from dollars to inference, with viem. Their code in this order is one program, which tests run on every
- * chain of a devnet. It reads `PRIVATE_KEY`, and `CHAIN_ID` and `RPC_URL` if they are set.
+ * The steps from dollars to inference, with viem. Their code in this order is one program, which tests run as it is
+ * shown on every chain of a devnet. It reads `PRIVATE_KEY`, and `CHAIN_ID` and `RPC_URL` if they are set.
  */
 export function walletSteps({ baseUrl, model }: { baseUrl: string; model: string }): WalletStep[] {
   return [
