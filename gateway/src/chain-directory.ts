@@ -3,7 +3,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
 import { parseJson } from "./json-object.ts";
 
-/** A chain that has the token's contracts, as clients are told of it. */
+/** The public form of a chain with the token's contracts. */
 export type KnownChain = {
   chainId: number;
   /** The primary chain settles activations; from a secondary chain they travel there as messages. */
@@ -60,7 +60,7 @@ export type ListedChain = z.infer<typeof chain>;
 /**
  * The chains that the gateway knows, the primary chain first.
  *
- * @param primary The primary chain's id, and what of it has its own setting.
+ * @param primary The primary chain's id, and its values that have settings of their own.
  * @returns `problem` if the list lacks the primary chain, or names another address for a contract than its setting.
  */
 export function knownChains(

@@ -21,13 +21,13 @@ export type GatewayConfig = {
   bodyMemoryBytes: number;
   /** Memory for answers that have arrived from the provider and are not sent yet. */
   answerMemoryBytes: number;
-  /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
+  /** The chains with the token's contracts, as `GET /api/v1/contracts` lists them. The primary chain is first. */
   chains: readonly KnownChain[];
   /** The contract on the primary chain that settles uses. */
   settlement: Settlement;
   operator: OperatorConfig;
   request: RequestLimits;
-  /** Whether accounts take the ceiling in pieces. On one machine it is raised and lowered with each request. */
+  /** Whether accounts take the ceiling in pieces. On one machine each request raises and lowers the ceiling's sum. */
   ceilingInPieces: boolean;
   /** When an account's statement is due. */
   posting: PostingTerms;
@@ -36,7 +36,7 @@ export type GatewayConfig = {
 /** Limits that are no settings: they depend on each other, or on what the API promises. */
 export const limits = {
   authBodyBytes: 16 * 1024,
-  /** A larger body counts as it arrives, not as it is announced. */
+  /** The bytes of a larger body count when they arrive. */
   smallBodyBytes: 64 * 1024,
   /** A body up to this size is parsed at once. A larger one waits for its sender's turn. */
   parsedBodyBytes: 4 * 1024,
@@ -98,7 +98,7 @@ export const limits = {
   capacityServesMs: 10 * 60_000,
   /** How long an agent's owner is not read again. */
   agentOwnerMs: 5 * 60_000,
-  /** How long the contracts' books are not read again. */
+  /** How long a read of the contracts' totals is used. */
   booksMs: 10_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
@@ -252,7 +252,7 @@ export const operatorSettings = {
       .describe("Maximum requests per minute from one client address. 0 disables the limit."),
   ),
 };
-/** What the operator decides for all clients. Null: no limit. */
+/** The operator's limits for all clients. Null: no limit. */
 export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
   breaker: ValuesOf<typeof breakerSettings> | null;
   queue: ValuesOf<typeof queueSettings>;

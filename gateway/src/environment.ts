@@ -17,7 +17,7 @@ export type Environment = {
   chain: ChainReader;
   /** Where the dollars of the secondary chains are; null until that was read. Absent: there is no node of any. */
   dollars?: () => DollarView | null;
-  /** What the settler is doing. Absent or undefined: this gateway has none, and nothing is posted. */
+  /** The settler's present work. Absent or undefined: this gateway has none, and nothing is posted. */
   settler?: () => SettlerStatus | undefined;
   /** The newest version of stored rows that this release reads and writes. Absent: one process has all rows. */
   rowVersion?: number;
@@ -37,7 +37,7 @@ export type Environment = {
   timers: Timers;
 };
 
-/** What a browser is given: one page, and the files that it names. */
+/** The dashboard's files: one page, and the files that it names. */
 export type DashboardFiles = {
   page: string;
   /** By name. A name has a hash of the content in it. */

@@ -38,7 +38,7 @@ export type Gateway = {
   keyRecords: KeyRecords;
   /** Limits readings of owners, capacities and computers. */
   chainReads: Semaphore;
-  /** What agents sell now. */
+  /** The open offers of agents. */
   openOffers: OpenOffers;
   /** Encrypts what the key-value store must not reveal. */
   sealer: Sealer;

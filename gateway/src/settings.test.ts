@@ -28,7 +28,7 @@ function start(settings: Record<string, string>): { url: string | null; key: str
   return { url: recordUrl, key: recordKey };
 }
 
-/** What clients meet under these settings. */
+/** The chains that clients meet under these settings. */
 function openWith(settings: Record<string, string>) {
   const { chainIds, chains } = configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host);
   const fixture = openFixture({ chainIds, chains });

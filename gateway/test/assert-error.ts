@@ -21,7 +21,7 @@ const types: Record<number, string> = {
   415: "invalid_request_error",
   429: "rate_limit_error",
 };
-/** What heals in seconds, and nothing else. */
+/** The errors that pass within seconds. */
 const retried = new Set([
   "request_timeout",
   "budget_reserved",

@@ -7,7 +7,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Credentials } from "../src/auth/credentials.ts";
 import type { HostParts } from "./host.ts";
 
-/** An account's key: its text, and what the ledger knows of it. */
+/** An account's key: its text, and its fields in the ledger. */
 export type TestAccount = { address: Address; key: string; keyId: string; digest: string };
 export type KeyTerms = Partial<Pick<Commands["createKey"]["command"], "at" | "window" | "limitNanoUsd" | "expiresAt">>;
 export type FundTerms = KeyTerms & { balanceNanoUsd: NanoUsd };
@@ -31,9 +31,8 @@ export async function fund(
 export const CHAIN_ID = 31_337;
 
 /**
- * Tells the chain's partition, which no chain is read into, that an account has activated so much in all. The
- * activation is one that is not final: any amount will do, and it follows no other, so accounts are credited side by
- * side.
+ * Sets an account's total activations in the chain's partition. No chain is read in these tests. The activation is
+ * not final, so it needs no earlier one, and accounts can be credited side by side.
  */
 export async function activate(put: Put, account: Address, accountActivatedNanoUsd: NanoUsd): Promise<void> {
   await openChain(put);
@@ -48,7 +47,7 @@ export async function openChain(put: Put): Promise<void> {
   await put(chainPartition(CHAIN_ID), { type: "waitFor", readyFrom: 0 });
 }
 
-/** Debits an account all that it owes, as a final chunk with its statement does. */
+/** Debits everything that an account owes, as a final chunk with its statement does. */
 export async function debitAll({ put, read, now }: HostParts, address: Address): Promise<void> {
   const partition = accountPartition(address);
   const { activatedNanoUsd, settledNanoUsd: debitedNanoUsd, baseNanoUsd } = await read(partition, { type: "bill" });

@@ -10,7 +10,7 @@ import type { Credentials } from "../src/auth/credentials.ts";
 import type { KeyValueStore } from "../src/environment.ts";
 import { type FundTerms, fund, type KeyTerms, makeKey, type TestAccount } from "./fund.ts";
 
-/** What each host gives of itself: a gateway as it runs there, in front of the provider simulator, and its books. */
+/** A host under test: its gateway in front of the provider simulator, and its ledger. */
 export type HostParts = {
   readonly url: string;
   simulator: ProviderSimulator;
@@ -31,14 +31,14 @@ export type HostParts = {
   goTo(at: number): Promise<void>;
   /** Has the host forget what has been over for a day, in these partitions at least: some do so daily. */
   forget(partitions: readonly Partition[]): Promise<void>;
-  /** What a request is to say besides, so that the host learns that its client has left. */
+  /** Extra headers of a request, so that the host learns when its client has left. */
   headersFor(signal: AbortSignal): Record<string, string>;
   stop(): Promise<void>;
 };
 
 /** All that the suites know which every host passes. */
 export type HostUnderTest = HostParts & {
-  /** All that were opened here. */
+  /** The accounts of this host. */
   accounts: readonly Address[];
   /** A new account with this balance, and a key of it. */
   account(
@@ -55,7 +55,7 @@ export type HostUnderTest = HostParts & {
 
 export type LogLine = { level: string; event: string; [field: string]: unknown };
 export type SessionTerms = {
-  /** Of an agent's session: who owns its token. */
+  /** The owner of the agent's token, for an agent's session. */
   owner?: Address;
   expiresAt?: number;
 };
@@ -120,7 +120,7 @@ export function hostOf<Parts extends HostParts>(parts: Parts): Parts & HostUnder
   return Object.assign(parts, more);
 }
 
-/** What the pool would say of an identity today, as if it had just been asked: no chain is. */
+/** Sets an identity's capacity of today, as if the pool had just been read. */
 export async function grantCapacity(host: HostUnderTest, identity: Address, capacityNanoUsd: NanoUsd): Promise<void> {
   const at = host.now();
   await host.put(identityPartition(identity), { type: "setCapacity", at, limitNanoUsd: capacityNanoUsd });

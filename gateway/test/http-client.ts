@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 
-/** One answer, as it came over the wire. */
+/** One answer, byte for byte. */
 export type WireAnswer = {
   status: number;
   statusMessage: string;
@@ -15,7 +15,7 @@ export type WireAnswer = {
 
 export type WireRequest = {
   method?: string;
-  /** Sent as it is: no client of ours tidies it up. */
+  /** The request's exact text. */
   path: string;
   headers?: OutgoingHttpHeaders | readonly string[];
   body?: string | Uint8Array;
@@ -32,7 +32,7 @@ export function chatRequestBytes(key: string, content: object): string {
   return `POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n${body}`;
 }
 
-/** A request that is sent exactly as it is written, on a connection of its own. */
+/** Sends a request's exact text on a connection of its own. */
 export function sendHttp(url: string, sent: WireRequest): Promise<WireAnswer> {
   const { hostname, port, host } = new URL(url);
   const { method = sent.body === undefined ? "GET" : "POST", path, body, chunked = false } = sent;

@@ -9,7 +9,7 @@ export function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
     let longestMs = 0;
     let usedBefore = usedMs();
     let before = performance.now();
-    // Without a promise a turn: what measures is not to make garbage, whose collection would be measured.
+    // The measurement makes no promise for each turn, because it would measure their collection.
     function turn(): void {
       const [used, now] = [usedMs(), performance.now()];
       longestMs = Math.max(longestMs, Math.min(used - usedBefore, now - before));

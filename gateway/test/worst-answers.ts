@@ -1,11 +1,11 @@
 /**
  * The answers of a provider that take the most work to read, for tests of what one customer's answers cost the others.
- * Each is made as it is sent, so that a test holds none of them whole.
+ * Each answer is made while it is sent, so a test never holds one whole.
  */
 export type WorstAnswer = {
   name: string;
   path: string;
-  /** What to ask for it. */
+  /** The request for the answer. */
   request: object;
   contentType: string;
   /** The answer's bytes, as text of ASCII characters. */

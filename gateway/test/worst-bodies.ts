@@ -13,7 +13,7 @@ export type WorstBody = {
 /** The ids of models that the routes serve. */
 export type WorstBodyModels = { chat: string; embedding: string; image: string; speech: string };
 
-export const simulatorModels: WorstBodyModels = {
+const simulatorModels: WorstBodyModels = {
   chat: "sim-small",
   embedding: "sim-embedding",
   image: "sim-image",
@@ -31,7 +31,7 @@ export function worstBodies(models: WorstBodyModels = simulatorModels): WorstBod
   ];
 }
 
-/** Text that is dear to read, each unit repeated: as it stands between the quotes of a JSON string. */
+/** Costly texts between the quotes of a JSON string, each unit repeated. */
 const texts: Record<string, string> = {
   "plain text": "x",
   "escaped quotes": '\\"',

@@ -4,14 +4,14 @@ import type { BridgeMessage, DollarView, SecondaryBooks } from "@inference/proto
 import { formatDecimal, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
 
-/** An activation on its way to a balance, as it is shown. */
+/** The public form of an activation that is not credited yet. */
 export type ActivationOnItsWay = {
   sourceChainId: number;
-  /** Of the bridge's message; null for an activation on the primary chain. */
+  /** The id of the bridge's message; null for an activation on the primary chain. */
   guid: string | null;
   amountNanoUsd: bigint;
   stage: BridgeMessage["stage"] | "credited";
-  /** What it waits for, for people; null once it is credited, or removed. */
+  /** The cause of the wait, for people; null once the activation is credited or removed. */
   waitsFor: string | null;
   /** The transaction of the burn, and the time of its block where it is known. */
   transaction: string;

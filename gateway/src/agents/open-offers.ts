@@ -44,7 +44,7 @@ export type OpenOffer = OfferName & {
   /** The agent's key at the provider. */
   upstreamKey: string;
   limitNanoUsd: NanoUsd;
-  /** What is left to sell, as far as this process knows. */
+  /** The rest of the offer, as far as this process knows. */
   leftNanoUsd: NanoUsd;
   /** The UTC day that it was read for, and when. */
   day: string;

@@ -83,7 +83,7 @@ export async function rollApiKey(
 
 /**
  * Sets a key's limit and window as the signed message says, and its expiry if the message names one. The limit may be
- * higher than before. What the key spent and holds counts in the new window. Throws 404 unless the key belongs to the
+ * higher than before. The key's charges and holds count in the new window. Throws 404 unless the key belongs to the
  * signer's account, and 401 `key_expired` if it has expired.
  */
 export async function setApiKeyTerms(

@@ -1,7 +1,7 @@
 import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /**
- * What the partitions last told this process about credentials, by digest. Requests with a refused credential do not
+ * Credentials by digest, with the last answer of their partition. Requests with a refused credential do not
  * count against the account or identity that it names: otherwise anyone with a revoked key could use up its owner's
  * rate. A credential that is neither valid nor refused so far may be such a key.
  */

@@ -15,7 +15,7 @@ export type PlainSignature = "signed" | "high_s" | "other";
 /** @param signature 65 bytes with `v` 27, 28, 0 or 1, or EIP-2098's 64 bytes; anything else is `other`. */
 export async function checkPlainSignature(query: {
   address: Address;
-  /** Of a message (EIP-191), or of typed data (EIP-712). */
+  /** The hash of a message (EIP-191) or of typed data (EIP-712). */
   hash: Hex;
   signature: Hex;
 }): Promise<PlainSignature> {

@@ -17,7 +17,7 @@ export type SignedMessage = {
   client: string | undefined;
 };
 
-/** Who signed, and the nonce that makes the message valid once. */
+/** The signer, and the nonce that makes the message valid once. */
 export type Signer = {
   address: Address;
   nonce: string;
@@ -36,7 +36,7 @@ export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs
   return requireSignature(gateway, message, signed);
 }
 
-/** What a message about an API key asks for: a new key, a new secret for a key, or new terms for one. */
+/** The purpose of a message about an API key: a new key, a new secret, or new terms. */
 export type KeyPurpose = { type: "create" } | { type: "roll" | "terms"; keyId: string };
 
 /**

@@ -2,7 +2,7 @@ import { agentPartition, identityPartition, type Partition } from "@inference/le
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 
-/** Who spends a capacity: a wallet, or an agent whose token the wallet owns. */
+/** The spender of a capacity: a wallet, or an agent whose token the wallet owns. */
 export type Spender = { address: Address; agentToken: Address | null };
 
 export function spenderOf({ address, agentToken }: SessionRow): Spender {

@@ -1,4 +1,4 @@
-/** A catalogue, or what was stored of one, cannot be read as one. */
+/** A catalogue, fetched or stored, cannot be read. */
 export class CatalogueError extends Error {
   override name = "CatalogueError";
 }

@@ -19,7 +19,7 @@ export type PriceList = {
   current(): PriceSnapshot;
   /**
    * The prices by model of the snapshot with this id, current or earlier; undefined if they are not known. Throws
-   * `CatalogueError` if they cannot be read, and what the key-value store throws.
+   * `CatalogueError` for prices that cannot be read, and the errors of the key-value store.
    */
   byId(id: string): Promise<ReadonlyMap<string, Price> | undefined>;
   /** The same as text, whose SHA-256 begins with the id. */

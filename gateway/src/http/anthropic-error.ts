@@ -10,7 +10,7 @@ export type AnthropicError = {
 export function anthropicError(error: ErrorBody["error"], requestId: string): AnthropicError {
   const { type: _, message, ...more } = error;
   const type = TYPES[errorTable[error.code].status] ?? "api_error";
-  // By these words Claude Code knows that it has to shorten the conversation.
+  // Claude Code shortens the conversation when it reads these words.
   const words = error.code === "context_length_exceeded" ? `prompt is too long: ${message}` : message;
   return { type: "error", error: { type, message: words, ...more }, request_id: requestId };
 }

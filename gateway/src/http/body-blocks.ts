@@ -1,10 +1,10 @@
 /**
- * Gathers the parts of a body. Small parts are copied into blocks, because each part takes memory of its own. A part of
- * half a block is kept as it is: for a large body, fresh memory costs more than all that is done with it.
+ * Gathers the parts of a body. Small parts are copied into blocks, because each part takes memory of its own. A part
+ * of half a block or more is kept without a copy, because fresh memory is the largest cost of a large body.
  */
 export type BodyBlocks = {
   append(part: Uint8Array): void;
-  /** All that was appended, in order. */
+  /** The appended bytes, in order. */
   end(): Uint8Array[];
 };
 

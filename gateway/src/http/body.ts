@@ -1,6 +1,6 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
+import { joinBytes } from "../bytes.ts";
 import { limits } from "../config.ts";
-import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../load/body-memory.ts";
 import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
@@ -46,7 +46,10 @@ export async function readBody(
   return [await readDecoded(context, maxBytes, encoding, joinBytes(blocks))];
 }
 
-/** The body's encoding; null if it has none. Throws 415 for one that is unknown, or that comes without a credential. */
+/**
+ * The body's encoding; null if it has none. Throws 415 for an unknown encoding, and for any encoding without a
+ * credential.
+ */
 function encodingOf(context: GatewayContext): Encoding | null {
   const name = context.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (name === "identity") return null;

@@ -27,11 +27,11 @@ export type GatewayEnv = {
   };
 };
 
-/** What the host adds to a request. */
+/** The host's additions to a request. */
 export type HostBindings = {
   /** The address at the other end of the connection. */
   peerAddress?: string | undefined;
-  /** The request's target as it was sent, if the host knows it. A URL no longer has its dot segments. */
+  /** The request's target in its original form, if the host knows it. A URL no longer has its dot segments. */
   target?: string | undefined;
   /** How long the request has waited on the host before it began. */
   waitedMs?: number | undefined;
@@ -40,7 +40,7 @@ export type HostBindings = {
    * byte, or the connection closed. Absent if the host cannot know.
    */
   whenSent?: ((callback: () => void) => void) | undefined;
-  /** Begins a response that is sent as it comes. Absent on a host where a web stream costs no more. */
+  /** Begins a response whose bytes are sent while they arrive. Absent on a host where a web stream costs no more. */
   openOutlet?: OpenOutlet | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;

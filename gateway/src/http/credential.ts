@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { GatewayContext } from "./context.ts";
 
-/** What an error asks the client to send: an API key, or a session if the endpoint takes no key. */
+/** The credential that an error asks for: an API key, or a session if the endpoint takes no key. */
 export type Wanted = "key" | "session";
 
 /**

@@ -25,7 +25,7 @@ export function amounts(
   return Object.fromEntries(fields);
 }
 
-/** Parses a JSON body. The number under `field` stays text, as it was sent. */
+/** Parses a JSON body. The number under `field` stays text, with its original digits. */
 export function parseKeepingDigits(text: string, field: string): unknown {
   return json.parse(text, (key, value, { source }) =>
     key === field && typeof value === "number" && source !== undefined ? source : value,

@@ -1,6 +1,6 @@
-/** Where the bytes of an answer go that is sent as it comes: the host's own way to the client, or a web stream. */
+/** The way of a passing answer's bytes to the client: the host's own, or a web stream. */
 export type Outlet = {
-  /** What the request's handler returns. */
+  /** The response that the request's handler returns. */
   response: Response;
   write(bytes: Uint8Array): void;
   /** The bytes that wait because the client is slow. */

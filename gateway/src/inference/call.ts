@@ -16,8 +16,7 @@ import { nothingReported } from "../pricing/usage.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
 import { type Conclusion, conclude, type Ending, withoutCharge } from "./charge/conclusion.ts";
-import { receiptDetail, tallyOf } from "./charge/receipt-detail.ts";
-import { signReceipt } from "./charge/signed-receipt.ts";
+import { receiptDetail, signReceipt, tallyOf } from "./charge/receipt.ts";
 import { startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -33,7 +32,7 @@ import type { Order, WrittenOrder } from "./requests/order.ts";
  * | its try at the breaker | `send` | `send` |
  * | its deadline | `admit` | `close` |
  *
- * Whoever admits a call ends it, and closes it when nothing more of the provider's answer is read.
+ * The code that admits a call ends it, and closes it after the last read of the provider's answer.
  */
 export class Call {
   readonly id: string;
@@ -41,7 +40,7 @@ export class Call {
   readonly at: number;
   readonly route: InferenceRoute;
   readonly order: Order;
-  /** Whose capacity pays; null for an account's balance. */
+  /** The spender whose capacity pays; null if an account's balance pays. */
   readonly spender: Spender | null;
   readonly clientGone: AbortSignal | null;
   readonly turn: Turn;
@@ -221,12 +220,12 @@ export class Call {
     });
   }
 
-  /** Whether the answer is being sent as it comes. */
+  /** Whether the answer's bytes are sent while they arrive. */
   isStreaming(): boolean {
     return this.#isStreaming;
   }
 
-  /** From here on the answer is sent as it comes, and may take until the lease ends. */
+  /** The answer's bytes are now sent while they arrive, which may take until the lease ends. */
   startStreaming(): void {
     this.#isStreaming = true;
   }
@@ -343,7 +342,7 @@ export class Call {
   }
 }
 
-/** What a request is charged. */
+/** The charge of a request. */
 export type Ended = {
   conclusion: Conclusion;
   /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */

@@ -4,7 +4,7 @@ import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import { defaultRequestLimits, limits } from "../config.ts";
 import { startDeadline } from "./deadline.ts";
 
-/** What a request's deadline waits for, one after the other, when so much of its time has gone. */
+/** The waits of a request's deadline in their order, after this much of its time. */
 function waitsFor(goneMs: number, { streams = false, fires = 0 } = {}): { waits: number[]; isOver: boolean } {
   const { gateway, time } = openFixture();
   const waits: { ms: number; callback(): void }[] = [];

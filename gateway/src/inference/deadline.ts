@@ -1,12 +1,12 @@
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** What a deadline needs of its call. */
+/** The parts of a call that a deadline needs. */
 type Timed = {
   /** When the request arrived. */
   at: number;
   clientGone: AbortSignal | null;
-  /** Whether the answer is being sent as it comes. */
+  /** Whether the answer's bytes are sent while they arrive. */
   isStreaming(): boolean;
   abort(): void;
 };

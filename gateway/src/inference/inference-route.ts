@@ -2,7 +2,7 @@ import type { BodyParser } from "./requests/body-job.ts";
 import type { ParsedOrder } from "./requests/order.ts";
 import type { ElementKind } from "./stream/json-elements.ts";
 
-/** What the request path needs to know of a metered endpoint. */
+/** The parts of a metered endpoint that the request path needs. */
 export type InferenceRoute = BodyParser<ParsedOrder> & {
   /** The endpoint's name in holds, receipts and idempotency keys. It is stored: never change it. */
   name: string;

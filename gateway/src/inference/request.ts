@@ -22,7 +22,7 @@ export type InferenceRequest = {
   clientGone: AbortSignal | null;
   /** Undefined if the host cannot know. */
   whenSent: WhenSent | undefined;
-  /** Begins an answer that is sent as it comes. */
+  /** Begins an answer whose bytes are sent while they arrive. */
   openOutlet: OpenOutlet;
   /** The same request with a new id, for another try: the ledger serves an id once. */
   renewed(): InferenceRequest;

@@ -2,24 +2,23 @@ import type { Claim } from "@inference/ledger/commands";
 import { GatewayError } from "@inference/protocol/errors";
 import { pause } from "@inference/protocol/timers";
 import { utcDay } from "@inference/protocol/window";
+import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import type { Failure } from "../load/failure-budget.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
-import { readRetryAfter } from "../upstream/retry-after.ts";
+import { readRateLimit, readRetryAfter } from "../upstream/rate-limit.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./admission/idempotency.ts";
-import { nextTry } from "./admission/next-try.ts";
-import { answerStream } from "./answer/answer-stream.ts";
+import { answerStream } from "./answer/answer-relay.ts";
 import { answerWhole } from "./answer/answer-whole.ts";
 import { failureEnding, failureError, UnusableAnswer } from "./answer/failure.ts";
-import { reportAnswer } from "./answer/report-answer.ts";
 import { Call } from "./call.ts";
 import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { makeOrder } from "./requests/make-order.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
-
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
   const read = await readOrder(gateway, request);
@@ -180,4 +179,59 @@ async function errorText({ environment }: Gateway, { body }: UpstreamResponse): 
   } finally {
     read.abort();
   }
+}
+
+/**
+ * The order to try after a refusal: with an output limit that is affordable if the client set none, or the same after a
+ * while if only requests in flight are in the way. Throws the refusal if there is nothing to try.
+ */
+async function nextTry(
+  gateway: Gateway,
+  { at, clientGone }: InferenceRequest,
+  order: WrittenOrder,
+  refusal: unknown,
+): Promise<WrittenOrder> {
+  if (!(refusal instanceof GatewayError)) throw refusal;
+  const { code, metadata } = refusal.detail;
+  const { limitChoice, quote } = order;
+  const affordable = Number(metadata?.max_affordable_tokens ?? 0);
+  const isLess = affordable < (quote.bound?.completionTokens ?? 0);
+  if (limitChoice !== undefined && isLess && affordable >= limitChoice.leastTokens) {
+    return limitChoice.rewrite(affordable);
+  }
+  const { mostMs, eachMs } = limits.budgetWait;
+  const { clock, timers } = gateway.environment;
+  const mayWait = order.waitsForBudget === true && waits.has(code) && clientGone?.aborted !== true;
+  if (!mayWait || clock.now() + eachMs > at + mostMs) throw refusal;
+  await pause(timers, eachMs, clientGone ?? undefined);
+  return order;
+}
+
+/** Codex ends its turn with these errors, and does not show them. They pass within seconds. */
+const waits: ReadonlySet<string> = new Set(["budget_reserved", "too_many_in_flight"]);
+
+/**
+ * Reports the provider's answer to the key check and to the queue. An agent's key tells nothing about the
+ * protocol's key.
+ *
+ * @param error Null if the answer is not an error.
+ */
+function reportAnswer(
+  { keyCheck, environment }: Gateway,
+  { server, turn, upstreamKey }: Call,
+  response: UpstreamResponse,
+  error: ProviderError | null,
+): void {
+  if (error === null) keyCheck.accepted(upstreamKey);
+  else if (error.cause === "key") keyCheck.doubted(upstreamKey);
+  const failure = failureOf(error, keyCheck.isRefused);
+  const rate = server === null ? readRateLimit(response, environment.clock.now()) : null;
+  const blockedMs = server === null && error !== null ? error.blockedMs : null;
+  turn.answered({ failure, rate, blockedMs });
+}
+
+/** A refused key refuses the requests of all accounts, so its refusals count for no account. */
+function failureOf(error: ProviderError | null, isKeyRefused: boolean): Failure | null {
+  if (error === null || (error.cause === "key" && isKeyRefused)) return null;
+  return error.cause === "request" ? "request" : "provider";
 }

@@ -9,7 +9,7 @@ import type { Model } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture, PRIMARY } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
-import type { AnswerDetail } from "../inference/charge/receipt-detail.ts";
+import type { AnswerDetail } from "../inference/charge/receipt.ts";
 import { sweep } from "./sweep.ts";
 
 const USD = 1_000_000_000;
@@ -222,7 +222,7 @@ test("a record of more than the hold could ever pay for is none; a little more i
   ]);
 });
 
-/** A sweeper whose provider has a record of everything, and which reads the prices as a gateway does. */
+/** A sweeper with the gateway's prices and a provider that has a record of every answer. */
 async function openPriced(): Promise<Swept> {
   const swept = await open();
   const { gateway } = swept;

@@ -8,13 +8,11 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, type ReceiptDetail, tallyOf } from "../inference/charge/receipt-detail.ts";
+import { type AnswerDetail, type ReceiptDetail, tallyOf } from "../inference/charge/receipt.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
-import type { TokenUsage } from "../pricing/quote.ts";
-import { parseUsage } from "../pricing/usage.ts";
+import { parseUsage, type TokenUsage } from "../pricing/usage.ts";
 import { openRecords, type Records } from "./provider-records.ts";
-
 /**
  * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the
  * provider's record of the request, else with its last checkpoint, else released. What the provider may bill beyond the
@@ -113,7 +111,7 @@ async function sweepHold(
   if (price === "late") return false;
   const basis = recorded === undefined ? "checkpoint" : "record";
   const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.heldNanoUsd);
-  // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
+  // Without a record nothing tells whether the request was forwarded and how long its answer is.
   const bill = recorded?.chargeNanoUsd ?? hold.heldNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold);

@@ -18,7 +18,7 @@ export async function emptyLimit({ clock, ledger }: Ledger, limit: Partition): P
  * Has the accounts tell a shared limit again what they used and hold, after it lost that or is an old copy: empties it,
  * goes through the accounts of the chain's list, and lets it allow again after the last. One call does a page.
  *
- * @param after Where the page begins: null, or what the call before returned. A failed call is made again.
+ * @param after The place of the page: null, or the last call's result. A failed call is made again.
  * @returns Null after the last page.
  * @throws If the list is not whole, because the chain is not read far enough.
  */

@@ -2,8 +2,8 @@ import type { Partition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
 
 /**
- * Counts the memory of answers that have arrived from the provider and are not sent yet, by account or identity and in
- * all. No paid answer is refused. While memory is short, larger answers are sent as they arrive instead of being
+ * Counts the memory of answers that have arrived from the provider and are not sent yet, by account or identity and
+ * in total. No paid answer is refused. While memory is short, larger answers are sent as they arrive instead of being
  * gathered first, and an account with unread answers is not admitted.
  */
 export type AnswerMemory = {

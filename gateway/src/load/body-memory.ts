@@ -1,11 +1,11 @@
 import { fail } from "@inference/protocol/errors";
 
 /**
- * Limits the memory of request bodies, in all and for each sender.
+ * Limits the memory of request bodies, in total and for each sender.
  *
  * - One sender has at most an eighth.
  * - An eighth is reserved for small bodies, so that large ones do not block ordinary requests.
- * - Bodies without a credential have at most an eighth in all, and one such sender at most an eighth of that.
+ * - Bodies without a credential have at most an eighth in total, and one such sender at most an eighth of that.
  */
 export type BodyMemory = {
   /** The memory of one request, 0 at first. The caller releases it. */

@@ -20,7 +20,7 @@ const senderOf = (account: number): Sender => ({ account: `account ${account}`, 
 /**
  * Runs requests against a budget. A request that has to wait is not tried again.
  *
- * @param onSent Called after a request was sent, with all that was sent before.
+ * @param onSent Called after each request, with the earlier requests.
  */
 function run(wishes: readonly Wish[], onDecided: (wish: Wish, sent: readonly Sent[], was: string) => void): Outcome {
   const clock = { time: 0, now: () => clock.time };

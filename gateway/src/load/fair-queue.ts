@@ -23,7 +23,9 @@ export type FairQueue = {
 export type Asker = Sender & { model: string };
 
 export type Turn = {
-  /** The provider has answered the request. Called at most once; a request that ends without an answer calls `leave`. */
+  /**
+   * The provider has answered the request. Called at most once; a request that ends without an answer calls `leave`.
+   */
   answered(answer: Answered): void;
   /** Gives the room to the next request. A second call changes nothing. */
   leave(): void;
@@ -40,7 +42,7 @@ export type Answered = {
 export type QueueLimits = {
   /** Maximum concurrent requests of one model at the provider. */
   atOnce: number;
-  /** Maximum waiting requests of one model, in all and of one account, and the maximum time to wait. */
+  /** Maximum waiting requests of one model, in total and of one account, and the maximum time to wait. */
   waiting: number;
   waitingEach: number;
   waitMs: number;

@@ -1,6 +1,8 @@
 import { makeQueue, type Queue } from "@inference/protocol/queue";
 
-/** What waits of several owners. They take turns, and what waits of one owner leaves in the order in which it came. */
+/**
+ * The waiting work of several owners. The owners take turns. The work of one owner leaves in the order of its arrival.
+ */
 export type OwnerQueue<T> = {
   push(owner: string, item: T): void;
   /** Removes the next item. */

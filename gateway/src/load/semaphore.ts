@@ -7,7 +7,7 @@ import { fail } from "@inference/protocol/errors";
  */
 export type Semaphore = <T>(work: () => Promise<T>, client?: string) => Promise<T>;
 
-/** Maximum work in progress, in all and for one client. */
+/** Maximum work in progress, in total and for one client. */
 export type SemaphoreLimits = { atOnce: number; each?: number };
 
 /** @param what The kind of work, for the error's text. */

@@ -7,7 +7,7 @@ import { makeOwnerQueue } from "./owner-queue.ts";
  */
 export type Turns = {
   /**
-   * Runs work, and resolves to its result or rejects with its error. In a turn of the event loop work is begun for a
+   * Runs work, and resolves to its result or rejects with its error. Each turn of the event loop starts work for a
    * millisecond. At the edge, where the clock does not advance while code runs, it is one call.
    */
   run<T>(owner: string, work: () => T): Promise<T>;

@@ -1,6 +1,6 @@
 import { boundsMs, type Counts, type Histogram } from "./metrics.ts";
 
-/** What is measured when it is asked for. Null: unknown now, the metric has no sample then. */
+/** The gauges, measured at each request for /metrics. Null: unknown now, the metric has no sample then. */
 export type Gauge = { name: string; help: string; value: number | boolean | null; labels?: Labels };
 
 type Labels = Readonly<Record<string, string | number>>;

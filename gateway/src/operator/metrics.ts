@@ -48,7 +48,7 @@ export type Counts = {
   exchange: Histogram;
   chargedNanoUsd: number;
   lostNanoUsd: number;
-  /** Requests that agents served, and what of the charges was for them. */
+  /** Requests that agents served, and the sum of their charges. */
   sold: number;
   soldNanoUsd: number;
   upstreamStatuses: Map<number, number>;

@@ -4,7 +4,7 @@ import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { makeSingleFlight } from "../load/single-flight.ts";
 
-/** The contracts' books, at most a few seconds old: the chain is read once for all requests. */
+/** The contracts' totals, at most a few seconds old. One read of the chain serves all requests. */
 export type RecentBooks = {
   /** Null if the chain cannot be read. */
   read(): Promise<Books | null>;

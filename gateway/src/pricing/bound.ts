@@ -1,6 +1,4 @@
 import type { AttoUsd, TextPrice, TokenRates } from "@inference/protocol/model";
-import { dearest } from "./dearest.ts";
-
 /** The most tokens that a request can be billed for. */
 export type TokenBound = { promptTokens: number; completionTokens: number };
 
@@ -20,7 +18,7 @@ export function promptBound(request: { bodyBytes: number; messages: number; cont
 
 /**
  * The prices a request within a prompt bound can meet: a prompt cost and a price per completion token for each set of
- * rates that is in reach. The dearest of them is the request's maximum.
+ * rates that is in reach. The highest of these prices is the request's maximum.
  */
 type Tier = { promptAtto: AttoUsd; outputAtto: AttoUsd };
 
@@ -63,4 +61,11 @@ export function embeddingBound(inputBytes: readonly number[], contextTokens: num
   for (const bytes of inputBytes)
     tokens += Math.min(bytes + TOKENS_PER_MESSAGE, contextTokens ?? Number.POSITIVE_INFINITY);
   return tokens;
+}
+
+/** The highest of several possible prices; 0 if there is none. */
+export function dearest(prices: readonly (AttoUsd | undefined)[]): AttoUsd {
+  let most = 0n;
+  for (const price of prices) if (price !== undefined && price > most) most = price;
+  return most;
 }

@@ -8,10 +8,10 @@ import type {
 } from "@inference/protocol/model";
 import { attoToNanoUsdUp, MAX_NANO_USD, type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
-import type { TokenUsage } from "./quote.ts";
+import type { TokenUsage } from "./usage.ts";
 
 /**
- * What a usage costs, exactly, in atto-dollars. Tokens read from and written to the provider's cache are inside the
+ * The exact cost of a usage in atto-dollars. Tokens read from and written to the provider's cache are inside the
  * prompt tokens; reasoning tokens are inside the completion tokens. Above the extended threshold all tokens have the
  * extended rates.
  */
@@ -43,7 +43,7 @@ export function speechAtto(price: SpeechPrice, characters: number): AttoUsd {
   return BigInt(characters) * price.character;
 }
 
-/** What a usage costs: `chargeAtto`, rounded up once. */
+/** The cost of a usage: `chargeAtto`, rounded up once. */
 export function chargeForUsage(price: TextPrice | EmbeddingPrice, usage: TokenUsage): NanoUsd {
   return chargeToNanoUsdUp(chargeAtto(price, usage));
 }

@@ -3,11 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type AnswerText, tokensText } from "@inference/provider-simulator/tokens";
 import { cents, goldenPrice, usageOf } from "../../test/metering/prices.ts";
-import { deliveredTokens, nothingDelivered } from "./quote.ts";
-import { quoteEmbedding } from "./quote-embedding.ts";
-import { quoteImage } from "./quote-image.ts";
-import { quoteSpeech } from "./quote-speech.ts";
-import { quoteText } from "./quote-text.ts";
+import { deliveredTokens, nothingDelivered, quoteEmbedding, quoteImage, quoteSpeech, quoteText } from "./quote.ts";
 
 const NANO = 1_000_000_000n;
 const text = {

@@ -1,5 +1,18 @@
 import type { TokenBound } from "./bound.ts";
-import type { TokenUsage } from "./quote.ts";
+
+/**
+ * What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known
+ * before.
+ */
+export type TokenUsage = {
+  /** Includes the two cache counts. */
+  promptTokens: number;
+  /** Over all choices, reasoning included. */
+  completionTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+};
 
 /**
  * The usage that a provider reported: `missing` if there is nothing to price, `malformed` if it cannot be true. Both

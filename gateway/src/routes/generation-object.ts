@@ -2,7 +2,7 @@ import { shareOf } from "@inference/ledger/budget";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
 import { amounts, usd } from "../http/money.ts";
-import type { ReceiptDetail } from "../inference/charge/receipt-detail.ts";
+import type { ReceiptDetail } from "../inference/charge/receipt.ts";
 
 /** A receipt as the API shows it, under OpenRouter's names where it has them. Unknown values are null. */
 export function toGenerationObject(receipt: ReceiptRow) {

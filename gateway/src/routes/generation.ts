@@ -8,7 +8,7 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
-import { signedReceiptOf } from "../inference/charge/signed-receipt.ts";
+import { signedReceiptOf } from "../inference/charge/receipt.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { providerError } from "./provider-error.ts";
-import { readRetryAfter } from "./retry-after.ts";
+import { readRetryAfter } from "./rate-limit.ts";
 import { makeSecretFilters } from "./secret-writings.ts";
 
 const secrets = makeSecretFilters(["the-provider-key"])("the-provider-key");

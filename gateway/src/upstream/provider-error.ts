@@ -1,7 +1,6 @@
 import type { ErrorDetail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
-import { readErrorText } from "./error-text.ts";
-import { scrub } from "./scrub.ts";
+import { readErrorText, scrub } from "./error-text.ts";
 import type { SecretFilter } from "./secret-writings.ts";
 
 /** The gateway's error for an error of the provider. */

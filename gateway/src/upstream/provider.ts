@@ -1,6 +1,6 @@
+import { joinBytes } from "../bytes.ts";
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
-import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**

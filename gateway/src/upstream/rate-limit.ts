@@ -1,7 +1,6 @@
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { RateLimit } from "../load/pace.ts";
-import { readRetryAfter } from "./retry-after.ts";
 
 /**
  * Reads the provider's limit from its `x-ratelimit-*-requests` headers; null if there are none. Providers write the
@@ -41,4 +40,10 @@ function resetOf(text: string | null, atMs: number): number | null {
 
 function wholeOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** The seconds of an answer's `Retry-After`, in ms; null if there are none. */
+export function readRetryAfter({ header }: Pick<UpstreamResponse, "header">): number | null {
+  const text = header("retry-after");
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
 }

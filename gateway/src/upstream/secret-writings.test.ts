@@ -58,7 +58,7 @@ for (const [name, write] of Object.entries(whole)) {
         assert.ok(clean.includes("[removed]"), clean);
         assert.ok(!filter.isIn(clean), clean);
         assert.ok(clean.startsWith(before) && clean.endsWith(after), clean);
-        // Of base64, the characters at the ends are partly of what stands beside the key.
+        // The first and last characters of base64 depend on the text beside the key.
         if (!name.startsWith("base64")) assert.ok(clean.length < before.length + after.length + 14, clean);
       }
     }

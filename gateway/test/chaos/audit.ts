@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Recomputes the books from a gateway's file, in SQL and without any of the ledger's code, and says what disagrees. The
+ * Recomputes all sums of a gateway's file in SQL, without the ledger's code, and lists the differences. The
  * gateway must not be running: it keeps the file to itself. The file is only read.
  */
 export type Audit = {
-  /** One line for each thing that is wrong; none in books that are right. */
+  /** One line for each difference. */
   problems: string[];
   creditedNanoUsd: number;
   settledNanoUsd: number;
@@ -58,7 +58,7 @@ const windowStart = (window: string, time: string): string =>
 const allowanceDay = (id: string): string => `CAST(substr(${id}, 1, instr(${id}, ' ') - 1) AS INTEGER)`;
 const allowanceOther = (id: string): string => `substr(${id}, instr(${id}, ' ') + 1)`;
 
-/** What every counter should be: the sum over the rows that it counts. */
+/** Every counter is the sum of the rows that it counts. */
 const expected = `
   SELECT partition, 'balance@0' AS id, charge_nano_usd AS settled, 0 AS held
     FROM receipt_row WHERE partition LIKE 'account:%'
@@ -139,7 +139,7 @@ const checks: Record<string, string> = {
     SELECT * FROM (SELECT partition, id, CAST(id AS INTEGER) - cost_nano_usd AS starts_at,
         lag(CAST(id AS INTEGER), 1, 0) OVER (PARTITION BY partition ORDER BY id) AS ended_at FROM use_row)
     WHERE starts_at <> ended_at`,
-  // What an account used of a day is what its receipts were charged. It may have forgotten the row of an older day.
+  // An account's use of a day is the sum of its receipts' charges. It may have forgotten the row of an older day.
   "an account's allowance is not what it used": `
     SELECT own.partition, own.id, used_nano_usd, charged FROM allowance_row AS own
     LEFT JOIN (SELECT partition, ${day("admitted_at")} AS day, SUM(charge_nano_usd) AS charged FROM receipt_row

@@ -4,7 +4,7 @@ import { send } from "@inference/ledger/saga";
 import { makeCredentials } from "../../src/auth/credentials.ts";
 import { type FundTerms, fund, type TestAccount } from "../fund.ts";
 
-/** Accounts and keys, written into a gateway's books while no gateway runs on them. */
+/** Accounts and keys, written into the database of a stopped gateway. */
 export type Books = Pick<LedgerClient, "run">;
 
 /** The nth account, with one key of these terms. */

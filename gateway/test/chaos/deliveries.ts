@@ -6,7 +6,7 @@ import type { Partition } from "@inference/ledger/partition";
 import { tableSql } from "@inference/ledger/sql";
 import { databaseRows } from "./database-rows.ts";
 
-/** Makes the deliveries that lie in the books of a gateway that is dead, as its next life would. */
+/** Makes the pending deliveries of a dead gateway, as its next start would. */
 export function makeDeliveries(database: DatabaseSync): void {
   const outbox = database.prepare("SELECT partition, id, target, command FROM outbox_row");
   for (let left = outbox.all(); left.length > 0; left = outbox.all()) {

@@ -11,41 +11,41 @@ import { makeDeliveries } from "./deliveries.ts";
 import { type EmptyChain, startEmptyChain } from "./empty-chain.ts";
 import { type Acknowledged, type Asking, keepAsking, type Life, makeRecorder, type Recorder } from "./recorder.ts";
 
-/** A gateway on some host, to be killed again and again, and its books. Only one of it runs at a time. */
+/** A gateway on a host that is killed many times, and its database. Only one of it runs at a time. */
 export type MortalHost = {
   /** Starts it over what the last one left, without waiting for it. */
   launch(settings: Settings): Mortal;
-  /** Writes in the books of a dead one. */
+  /** Writes into the database of a dead gateway. */
   withBooks<T>(settings: Settings, work: (books: Books) => Promise<T>): Promise<T>;
-  /** What a dead one left on disk, as one database. */
+  /** The files of a dead gateway, as one database. */
   readBooks(): DatabaseSync;
   close(): void;
 };
 export type Mortal = {
-  /** Where it listens, once it does and knows that nobody works any more on what the last one held. */
+  /** The gateway's URL, once it listens and the holds of the last life are its own. */
   url: Promise<string>;
   said(): string;
   /** Answers whether it still ran. */
   kill(): Promise<boolean>;
 };
 export type Settings = Readonly<Record<string, string>>;
-/** What lives longer than a gateway. */
+/** The parts that outlive a gateway. */
 type World = { host: MortalHost; provider: ProviderSimulator; chain: EmptyChain };
 
 const DEEP = process.env.DEEP === "1";
 const DEEP_KILLS = 500;
-/** From when the load is under way, which on a busy machine takes its time. */
+/** Counted from the first answers, because a busy machine takes a while to begin. */
 const LIFE_MS = 800;
 const UNDER_WAY_MS = 20_000;
 /** A stream with this many bytes is past 2,000 tokens. */
 const CHECKPOINTED_BYTES = 480_000;
 const SECRET = "c4".repeat(32);
 const MASTER_KEY = "provider-master-key";
-/** What the ceiling leaves free at most: fewer holds than the clients want. */
+/** The most that the ceiling leaves free: fewer holds than the clients want. */
 const CEILING_ROOM = 40_000_000;
 /** From the end of a lease to the end of its hold at most. */
 const SWEPT_MS = 60_000;
-/** From the end of a hold until all who are to know of it do: a delivery that failed is made again after 2 s. */
+/** The time until every partition knows the end of a hold: a failed delivery is repeated after 2 s. */
 const DELIVERED_MS = 4_000;
 
 /** Six accounts with room; one whose balance, and one whose key, runs out. */
@@ -59,7 +59,10 @@ const terms = [
 type Left = { deliveredNanoUsd: number; heldNanoUsd: number };
 type Receipt = { id: string; state: string; chargeNanoUsd: number; basis: string; upstreamId: string | null };
 
-/** @param kills Of `npm test`: the first dies under all kinds of load, the second amid long streams, the third at its start. */
+/**
+ * @param kills Of `npm test`: the first dies under all kinds of load, the second amid long streams, the third at its
+ * start.
+ */
 export function testKills(openHost: () => MortalHost, kills: number): void {
   const times = DEEP ? DEEP_KILLS : kills;
   test(`${times} kills under load: nothing acknowledged is lost, nothing doubled, no hold stays, the books balance`, async () => {
@@ -100,7 +103,7 @@ async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: numbe
   let checked = 0;
   let loaded = 0;
   for (let kill = 0; kill < kills; kill++) {
-    // In two lives of four the provider's records come too late, so that only checkpoints are left of what died before.
+    // In two lives of four the provider's records come too late, so only checkpoints tell about the killed requests.
     await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
     const gateway = launch();
     if (kill % 7 === 2) await sleep(chance() * 700);
@@ -172,7 +175,7 @@ function settingsFor({ provider, chain }: World, recordsFrom: number): Settings 
   };
 }
 
-/** Who asks, and what their clients have seen once that is under way. */
+/** The accounts that send requests, and the recorded answers of their clients. */
 type Load = { clients: readonly (() => Asking)[]; seen(recorder: Recorder): number; enough: number };
 
 /** From all sides. */
@@ -291,7 +294,9 @@ function checkOrphans(database: DatabaseSync, left: ReadonlyMap<string, Left>): 
   return bases;
 }
 
-/** What was charged by the provider's word, in the answer or in its record, is its bill. Answers how many. */
+/**
+ * A charge by the provider's usage, from the answer or from its record, equals the provider's bill. Answers how many.
+ */
 async function checkBills(database: DatabaseSync, provider: ProviderSimulator): Promise<number> {
   const response = await fetch(`${provider.controlUrl}/requests?limit=200000`);
   const { data } = (await response.json()) as {

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a client outside the gateway's process saw: what it was promised, and what it was refused. */
+/** The observations of a client outside the gateway's process: answers and refusals. */
 export type Acknowledged = {
   /** `x-request-id`. */
   id: string;
   kind: "whole" | "stream";
-  /** What the answer itself said that it cost. */
+  /** The cost that the answer named. */
   costNanoUsd: number;
 };
 
 export type Recorder = {
   acknowledged: Acknowledged[];
-  /** What came of streams, whole ones or not. */
+  /** The bytes of streams, whole or not. */
   streamedBytes: number;
   /** Refusals by error code. */
   refused: Map<string, number>;
-  /** What no client should ever see. */
+  /** Observations that no client may make. */
   faults: string[];
 };
 

@@ -1,8 +1,9 @@
 import fc from "fast-check";
+import { joinBytes } from "../../src/bytes.ts";
 import type { AnswerWriter, WriterContext } from "../../src/inference/stream/answer-writer.ts";
 import { eventTap } from "../../src/inference/stream/event-tap.ts";
-import { quoteText } from "../../src/pricing/quote-text.ts";
-import { bytesOf, DONE, deltaJson, event, joined, noSecrets, textOf, usageEvent } from "../metering/streams.ts";
+import { quoteText } from "../../src/pricing/quote.ts";
+import { bytesOf, DONE, deltaJson, event, noSecrets, textOf, usageEvent } from "../metering/streams.ts";
 
 /** Random chat answers, as whole messages and as streams. */
 export type ChatMessage = {
@@ -98,7 +99,7 @@ export const writerContext: WriterContext = {
   secrets: noSecrets,
 };
 
-/** What a client gets of a stream that comes in these chunks. */
+/** The client's text of a stream that arrives in these chunks. */
 export function written(writer: AnswerWriter, chunks: readonly Uint8Array[]): string {
   const tap = eventTap({ includeUsage: false, quote }, noSecrets, writer);
   const out: Uint8Array[] = [];
@@ -107,7 +108,7 @@ export function written(writer: AnswerWriter, chunks: readonly Uint8Array[]): st
     tap.end({ error: { message: "It broke off.", type: "server_error", param: null, code: "upstream_error" } }) ??
       new Uint8Array(),
   );
-  return textOf(joined(out));
+  return textOf(joinBytes(out));
 }
 
 export function cutAt(stream: Uint8Array, cuts: readonly number[]): Uint8Array[] {

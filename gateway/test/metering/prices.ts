@@ -1,6 +1,6 @@
 import type { TextPrice, TokenRates } from "@inference/protocol/model";
 import fc from "fast-check";
-import type { TokenUsage } from "../../src/pricing/quote.ts";
+import type { TokenUsage } from "../../src/pricing/usage.ts";
 
 /** Prices and usages for tests. */
 export const ATTO_PER_MICRO_USD = 1_000_000_000_000n;

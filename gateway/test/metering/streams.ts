@@ -1,9 +1,10 @@
 import { errorBody } from "@inference/protocol/errors";
+import { joinBytes } from "../../src/bytes.ts";
 import type { SseFault, SseTapOptions, SseTapResult } from "../../src/inference/stream/sse-tap.ts";
 import { createSseTap } from "../../src/inference/stream/sse-tap.ts";
 import { makeSecretFilter } from "../../src/upstream/secret-writings.ts";
 
-/** Streams for tests, and what a tap makes of them. */
+/** Streams for tests, and the output of a tap for them. */
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const textOf = (bytes: Uint8Array): string =>
   new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -32,7 +33,7 @@ export const event = (data: string): string => `data: ${data}\n\n`;
 export const events = (...data: string[]): string => data.map(event).join("");
 export const DONE = event("[DONE]");
 
-/** What a client that asked for usage sees of `usageEvent()`, with a cost of 1460740. */
+/** The client's form of `usageEvent()`, with a cost of 1460740. */
 export const shownUsage = event(
   '{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1760000000,"model":"m","choices":[],' +
     '"usage":{"prompt_tokens":339,"completion_tokens":227,"total_tokens":566,' +
@@ -64,7 +65,7 @@ const estimate = {
   reasoningTokens: 0,
 };
 
-/** What a tap shows to a client that asked for usage. */
+/** The charge that a tap shows to a client that asked for usage. */
 export const charged: SseTapOptions["charged"] = ({ usage }) =>
   typeof usage === "object"
     ? { usage, costNanoUsd: 1_460_740, isEstimated: false }
@@ -86,15 +87,5 @@ export function runTap(chunks: readonly Uint8Array[], options: Partial<SseTapOpt
   };
   for (const chunk of chunks) keep(tap.push(chunk));
   keep(tap.end());
-  return { text: textOf(joined(out)), result: tap.result() };
-}
-
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return { text: textOf(joinBytes(out)), result: tap.result() };
 }

@@ -5,10 +5,10 @@ import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { windowStart } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
-import type { ReceiptDetail } from "../../src/inference/charge/receipt-detail.ts";
+import type { ReceiptDetail } from "../../src/inference/charge/receipt.ts";
 import type { HostUnderTest } from "../host.ts";
 
-/** What the books say of requests that are over, held against one another. */
+/** Compares the ledger's rows about finished requests. */
 type ProviderRecord = ReturnType<Simulator["records"]["select"]>[number];
 
 export type Settled = { receipt: ReceiptRow & { resolvedAt: number }; detail: ReceiptDetail };
@@ -28,7 +28,7 @@ export async function settledOf(host: HostUnderTest, address: Address): Promise<
   });
 }
 
-/** The one request of an account. Its books agree: receipt, balance, use and ceiling. */
+/** The one request of an account. Its receipt, balance, use and ceiling agree. */
 export async function settledOne(host: HostUnderTest, address: Address): Promise<Settled> {
   const all = await settledOf(host, address);
   const [settled] = all;
@@ -70,7 +70,7 @@ async function checkUses(host: HostUnderTest, address: Address, receipts: readon
   assert.deepEqual([...charged.keys()], [], "charges without a use");
 }
 
-/** What an account used of the ceiling is what it was charged that day, and the ceiling has allowed it. */
+/** An account's use of the ceiling is its charge of that day, and the ceiling has allowed it. */
 async function checkAllowances(host: HostUnderTest, address: Address, receipts: readonly ReceiptRow[]): Promise<void> {
   const partition = accountPartition(address);
   const own = await host.rows("allowance", partition);
@@ -131,7 +131,7 @@ function chargesOf(receipts: readonly ReceiptRow[]): number {
   return sum(receipts.map(({ chargeNanoUsd }) => chargeNanoUsd));
 }
 
-/** What the provider saw of the request with this text in its body, once it is over there. */
+/** The provider's record of the request with this text in its body, once it is finished there. */
 export async function providerRecord(host: HostUnderTest, tag: string): Promise<ProviderRecord> {
   return eventually(() => {
     const [record] = providerRecords(host, tag);
@@ -139,7 +139,7 @@ export async function providerRecord(host: HostUnderTest, tag: string): Promise<
   });
 }
 
-/** What the operator was told of a request: that its usage makes no sense, of losses, and of other models. */
+/** The operator's alerts about a request: impossible usage, losses, and other models. */
 export async function alertsOf(
   host: HostUnderTest,
   requestId: string,

@@ -1,7 +1,7 @@
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest } from "../host.ts";
 
-/** A chat stream as a client reads it: text as it comes, and what it has counted so far. */
+/** A chat stream that a client reads: its text and its counts so far. */
 export type ReadStream = {
   status: number;
   headers: Headers;

@@ -25,7 +25,7 @@ import {
 
 const abortBillings = ["full", "partial", "none"] as const;
 
-/** What is owed by a client that did not wait for its answer, or waited in vain: for every host. */
+/** The charges of clients that left before the end, or that got no end, for every host. */
 export function testDepartures(startHost: StartHost): void {
   describe("a client that leaves pays what the answer used, once that is known", () => {
     let host: HostUnderTest;

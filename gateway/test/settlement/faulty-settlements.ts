@@ -17,13 +17,13 @@ import {
   withFault,
 } from "./pay.ts";
 
-/** What a fault comes to. */
+/** The outcome of a fault. */
 type Ending =
   /** Refused, or nothing of it reached the client: free. */
   | "free"
-  /** As free, and what the provider reports for it is a loss. */
+  /** Free, and the provider's reported usage is a loss. */
   | "lost"
-  /** As free, and what the provider may bill without a report is a loss: of a stream the prompt, else the hold. */
+  /** Free, and the possible bill without a report is a loss: the prompt of a stream, else the hold. */
   | "maybe"
   /** As free, and the hold is a loss: the gateway does not read it. */
   | "unread"

@@ -89,7 +89,7 @@ export function testOddAnswers(startHost: StartHost): void {
     for (const size of [4, LARGE_BYTES]) {
       test(`of images of ${size} bytes, one of which was blocked, those are charged that came`, async () => {
         const headers = { "x-venice-is-content-violation": "true" };
-        // The provider may send a placeholder for one that it blocked, and bills at most all but one.
+        // The provider may send a placeholder for a blocked image, and bills at most all but one.
         for (const [asked, came, charged, lost] of [
           [4, 3, 3, 0],
           [4, 4, 3, 0],
@@ -295,7 +295,7 @@ export function testOddAnswers(startHost: StartHost): void {
       }
     });
 
-    /** An answer in pieces, of which so many bytes come at least. */
+    /** An answer in pieces, of at least this many bytes. */
     async function* large(head: string, element: string, tail: string): AsyncIterable<string> {
       yield head;
       for (let bytes = 0; bytes < LARGE_BYTES; bytes += element.length) yield `${bytes === 0 ? "" : ","}${element}`;

@@ -29,7 +29,7 @@ const apis = {
 } as const;
 
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } };
-/** A second choice beside the first, or what it adds to a message. */
+/** A second choice beside the first, or additional members of a message. */
 const unwritable: Record<string, { message: object } | { second: object }> = {
   "an image": { message: { images: [image] } },
   "an image among its parts": { message: { content: [image] } },

@@ -53,7 +53,7 @@ export function testOddStreams(startHost: StartHost): void {
       const promptNanoUsd = receipt.heldNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
       const tokens = (receipt.chargeNanoUsd - promptNanoUsd) / SMALL.completionNanoUsd;
       const { models, usage: alerts } = await alertsOf(host, receipt.id);
-      // What is shown to a client that asked is what it is charged.
+      // The shown cost is the charge.
       const costs = chunksIn(text).flatMap(({ usage }) => (usage === undefined ? [] : [usage.cost_nano_usd]));
       assert.deepEqual(costs, costs.length === 0 ? [] : [receipt.chargeNanoUsd]);
       if (eventData(text).includes("[DONE]")) assert.equal(costs.length, includeUsage ? 1 : 0);

@@ -5,7 +5,7 @@ import type { HostUnderTest } from "../host.ts";
 import { alertsOf, billed, providerRecord, providerRecords, type Settled, settledOne } from "./audit.ts";
 import { openChatStream } from "./chat-stream.ts";
 
-/** One request on an account of its own, and what became of it: in our books, and in the provider's. */
+/** One request on an account of its own, with its outcome in our ledger and in the provider's record. */
 export const USD = 1_000_000_000;
 
 let lastTag = 0;
@@ -28,7 +28,7 @@ export async function paidFor(host: HostUnderTest, account: TestAccount, tag: st
 /** `broken`: the connection ended before the answer did. */
 export type Answer = { status: number; headers: Headers; text: string; broken: boolean };
 
-/** One request on an account of its own, read to its end; and what became of it. */
+/** Sends one request on an account of its own, reads its answer to the end, and returns the outcome. */
 export async function pay(
   host: HostUnderTest,
   path: string,
@@ -109,7 +109,7 @@ export function assertFree({ receipt, alerts }: Paid): void {
   assert.deepEqual([state, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
 }
 
-/** Nothing is charged, and what the provider may bill, as far as the hold goes, is a loss. */
+/** Nothing is charged, and the possible bill, up to the hold, is a loss. */
 export function assertLost({ receipt, bill, alerts }: Paid): void {
   const { state, chargeNanoUsd, lossNanoUsd } = receipt;
   assert.deepEqual([state, chargeNanoUsd, alerts], ["released", 0, []]);
@@ -135,7 +135,7 @@ function assertUnread({ receipt }: Pick<Paid, "receipt">, unread: Unread): void 
   else assert.ok(lossNanoUsd > 0 && chargeNanoUsd + lossNanoUsd < receipt.heldNanoUsd, `a loss of ${lossNanoUsd}`);
 }
 
-/** At least what was delivered, at most the hold, and no more than that is known. */
+/** The charge is at least the delivered content and at most the hold. */
 export function assertDelivered({ receipt, detail, alerts }: Paid, tokens: number, unread: Unread): void {
   const { state, chargeNanoUsd } = receipt;
   assert.deepEqual([state, detail.basis, alerts], ["settled", "delivered", []]);

@@ -6,11 +6,11 @@ import { pipeline } from "node:stream/promises";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 
 /**
- * A provider that lists the simulator's models and answers whatever it is told to: for what the simulator never says.
+ * A provider with the simulator's models and scripted answers, for answers that the simulator never gives.
  */
 export type StubProvider = {
   url: string;
-  /** What every paid request is answered with from now on. */
+  /** Sets the answer to every paid request from now on. */
   say(answer: StubAnswer): void;
   stop(): Promise<void>;
 };
@@ -21,7 +21,8 @@ export type StubAnswer = {
   /** Beside the content type, which is JSON if it is not given. */
   headers?: Record<string, string>;
   /**
-   * As it is, or made anew for each request, which came with this key: where that throws, the connection breaks off.
+   * An answer, or a function that makes one for each request and its key. If the function throws, the connection
+   * breaks off.
    */
   body: string | ((request: { key: string }) => AsyncIterable<string>);
 };
@@ -38,7 +39,7 @@ export async function startStubProvider(): Promise<StubProvider> {
     const { status = 200, headers = {}, body } = request.method === "GET" ? await listed(request.url ?? "") : said;
     response.writeHead(status, { "content-type": "application/json", ...headers });
     if (typeof body === "string") response.end(body);
-    // Whoever leaves ends it as well.
+    // A client that leaves ends the answer as well.
     else await pipeline(Readable.from(body({ key: keyOf(request) })), response).catch(() => undefined);
   });
   const listed = async (path: string): Promise<StubAnswer> => ({

@@ -6,7 +6,7 @@ import { debitAll, type TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { settledOf } from "../settlement/audit.ts";
 
-/** What a client reads of what it has spent: receipts, lists of them, totals, and all that once receipts are gone. */
+/** The pages about a client's spending: receipts, lists, totals, and totals after the receipts are deleted. */
 const USD = 1_000_000_000;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

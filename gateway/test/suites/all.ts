@@ -36,14 +36,14 @@ export function testHostBehaviour(start: StartHost): void {
   testTime(start);
 }
 
-/** What every host passes: each behaviour of the gateway is written once. */
+/** The suites that every host passes. Each behaviour of the gateway is written once. */
 export function testGateway(start: StartHost): void {
   testSettlement(start);
   testClients(start);
   testEndpoints(start);
 }
 
-/** What each answer of the provider costs. */
+/** The charge of each kind of answer. */
 export function testSettlement(start: StartHost): void {
   testExactSettlements(start);
   testFaultySettlements(start);
@@ -54,7 +54,7 @@ export function testSettlement(start: StartHost): void {
   testOtherApis(start);
 }
 
-/** What clients of each API send and read. */
+/** The requests and answers of each API's clients. */
 export function testClients(start: StartHost): void {
   testOtherClients(start);
   testClientBodies(start);

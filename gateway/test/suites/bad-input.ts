@@ -30,7 +30,7 @@ export function testBadInput(start: StartHost): void {
       return host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;
     }
 
-    /** None of it moved a nano-dollar. */
+    /** No bad input changed a balance. */
     afterEach(async () => {
       const { settledNanoUsd, heldNanoUsd } = await host.balance(account.address);
       assert.deepEqual([settledNanoUsd, heldNanoUsd], [0, 0]);

@@ -11,7 +11,7 @@ type Recording = { body: { input: Item[] } & Record<string, unknown>; turns: Ite
 type Event = { type: string; response?: { output: Item[] } };
 
 /**
- * What Codex 0.169.0 sent, recorded by `test/conformance/src/codex.test.ts`: long texts are left out. Each task reads a
+ * A body of Codex 0.169.0, recorded by `test/conformance/src/codex.test.ts`: long texts are left out. Each task reads a
  * file, applies a patch and finishes.
  */
 const fixture = new URL("../formats/fixtures/codex.json", import.meta.url);
@@ -64,7 +64,7 @@ export function testCodex(start: StartHost): void {
       return last?.response?.output ?? [];
     }
 
-    /** What the provider was asked last: each answer of a tool comes directly after its call. */
+    /** The last body that the provider got: each answer of a tool directly follows its call. */
     function assertToolsFollowCalls(): void {
       const [record] = host.simulator.simulator.records.select(({ method }) => method === "POST", 1);
       const { messages } = JSON.parse(record?.body ?? "") as {

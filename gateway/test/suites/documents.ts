@@ -11,7 +11,7 @@ import { snippets } from "../../src/docs/snippets.ts";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 
-/** What the gateway says of itself is so: its answers are as they are described, and its documents are whole. */
+/** The gateway's documents are complete, and its answers match them. */
 const USD = 1_000_000_000;
 const hello = { model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "Hello" }] };
 
@@ -119,7 +119,7 @@ export function testDocuments(start: StartHost): void {
         const answer = await host.call("/docs");
         assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
         const page = await answer.text();
-        // What is code in it is text, which the next test holds.
+        // Code in the page is text, which the next test checks.
         const markup = page.replace(/<code>[^<]*<\/code>/g, "");
         assert.doesNotMatch(markup, /<script|<link|<img|@import|url\(|\ssrc=|\son\w+="/i);
         const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);

@@ -7,7 +7,7 @@ import type { Address } from "@inference/protocol/credential";
 import { activate } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 
-/** What anybody can have written down at no cost is gone some day, to the last row. */
+/** Rows that cost nothing to create are eventually deleted. */
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
@@ -78,7 +78,7 @@ export function testForgetting(start: StartHost): void {
         await pass(wait);
         await host.put(partition, { type: "setCapacity", at: host.now(), limitNanoUsd: 0 });
       }
-      // That of the first day has gone with the second's, unless it has just ended.
+      // The first day's row is deleted with the second's, unless that day has just ended.
       assert.ok((await host.rows("budget", partition)).length > 0, "the day's capacity");
       await pass(3 * DAY_MS + 2 * MINUTE_MS);
       await host.forget([partition]);

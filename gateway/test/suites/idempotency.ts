@@ -37,7 +37,7 @@ export function testIdempotency(start: StartHost): void {
       return { status: answer.status, headers: answer.headers, bytes, text, code };
     }
 
-    /** What the account paid, with all books agreeing on it. */
+    /** The account's payments, checked against all sums of the ledger. */
     async function paid({ address }: TestAccount): Promise<{ requests: number; settledNanoUsd: number }> {
       const all = await settledOf(host, address);
       await checkAccount(host, address, all);

@@ -10,8 +10,7 @@ import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { billed, checkAccount, checkSums, providerRecords, settledOf, settledOne, sum } from "../settlement/audit.ts";
 
 /**
- * Nobody ever spends more than they have, than their key allows, or than the day's ceiling, however much they try at
- * once.
+ * Concurrent requests never spend more than the balance, the key's limit or the day's ceiling.
  */
 const USD = 1_000_000_000;
 
@@ -33,7 +32,7 @@ function ask(
   return sendHttp(host.url, { path, body: JSON.stringify(body), headers });
 }
 
-/** What one such request holds. */
+/** The hold of one such request. */
 async function holdOf(host: HostUnderTest, body: object): Promise<number> {
   const account = await host.account(USD);
   const answer = await ask(host, account, body);
@@ -63,7 +62,7 @@ function mostAtOnce(host: HostUnderTest, tag: string): number {
     { at: receivedAtMs, change: 1 },
     { at: finishedAtMs ?? Number.POSITIVE_INFINITY, change: -1 },
   ]);
-  // What ends in the same millisecond as another begins has ended before.
+  // A request that ends in the millisecond of another's begin counts as ended.
   moments.sort((a, b) => a.at - b.at || a.change - b.change);
   let now = 0;
   let most = 0;
@@ -74,7 +73,7 @@ function mostAtOnce(host: HostUnderTest, tag: string): number {
   return most;
 }
 
-/** Asks at once. What is admitted is answered when all others have been refused. */
+/** Asks at once. Admitted requests are answered when all others have been refused. */
 async function askTogether(
   host: HostUnderTest,
   account: TestAccount,

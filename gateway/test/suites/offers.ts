@@ -215,7 +215,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     for (const agent of [stale, next]) {
       const partition = agentPartition(agent);
       const { last } = await host.read(partition, { type: "offer", at: host.now() });
-      // As another process would, of which this one has heard nothing.
+      // As another process would, without a word to this one.
       if (agent === stale) await host.put(partition, { type: "endOffer", at: host.now(), hash: last?.hash ?? "" });
     }
     const { id, status } = await ask();
@@ -243,7 +243,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     });
     assert.ok(view.soldNanoUsd + view.heldNanoUsd + view.ownNanoUsd <= limitNanoUsd);
     assert.ok(view.soldNanoUsd > soldNanoUsd || view.ownNanoUsd > 0);
-    // Whoever buys is served in any case, and an own request is refused only while sales or others hold the rest.
+    // Every buyer is served. The agent's own request is refused only while sales or other requests hold the rest.
     const bought = all.filter((_, index) => index % 2 === 1);
     assert.ok(bought.every(({ status }) => status === 200));
     await withdraw(agentToken);

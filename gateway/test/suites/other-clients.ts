@@ -5,7 +5,7 @@ import type { HostUnderTest, StartHost } from "../host.ts";
 
 const USD = 1_000_000_000;
 
-/** What clients send and read that were made for other APIs. */
+/** The requests and answers of clients that were made for other APIs. */
 export function testOtherClients(start: StartHost): void {
   describe("a client of another API", () => {
     let host: HostUnderTest;

@@ -7,13 +7,13 @@ import { chatBody, makeTag, USD, withFault } from "../settlement/pay.ts";
 const WINDOW_MS = 30_000;
 const MINUTE_MS = 60_000;
 const CUSTOMERS = 8;
-/** What one account may have at the provider of failures and of requests without an answer: two thirds of 18. */
+/** The most failures and unanswered requests of one account at the provider: two thirds of 18. */
 const MOST_EACH = 12;
 
 type Reply = { status: number; code: string; message: string; retryAfterS: number };
 type ErrorBody = { error?: { code: string; message: string; metadata?: { retry_after_s?: number } } };
 
-/** A provider that blocks a key of which more than 20 requests failed within 30 s, for every host. */
+/** A provider that blocks a key after 20 failed requests within 30 s, for every host. */
 export function testProviderFailures(start: StartHost): void {
   describe("requests that fail at the provider", () => {
     let host: HostUnderTest;

@@ -54,7 +54,7 @@ export function testResponses(start: StartHost): void {
       }
     }
 
-    /** What a chat with the same order costs. */
+    /** The charge of a chat with the same order. */
     async function costOfChat(content: string, stream: boolean): Promise<number> {
       const account = await host.account(USD);
       const body = { messages: [{ role: "user", content }], max_tokens: 100, stream };

@@ -24,7 +24,7 @@ export const routes: Record<string, (text: string) => object> = {
   "/v1/audio/speech": (input) => ({ model: "sim-speech", input, streaming: true }),
 };
 
-/** What an answer may carry besides its body. */
+/** The headers that an answer may have. */
 const allowedHeaders = new Set([
   "access-control-allow-origin",
   "access-control-expose-headers",
@@ -58,7 +58,7 @@ export function assertNoSecret(text: string, secret: string, where: string): voi
   }
 }
 
-/** What a client may try to get past us. */
+/** Attempts of a client to reach the provider with its own values. */
 const intruders: Record<string, string> = {
   cookie: "session=stolen",
   "x-forwarded-for": "10.0.0.1",
@@ -103,7 +103,7 @@ function named(flat: readonly string[] | null): Record<string, string> {
   return found;
 }
 
-/** What a signed receipt says, in place of its signature, which may have any letters. */
+/** A signed receipt's contents, in place of the signature, which may have any letters. */
 function readable(text: string): string {
   const [, receipt] = /^ey[\w-]+\.([\w-]+)\.[\w-]+$/.exec(text) ?? [];
   return receipt === undefined ? text : Buffer.from(receipt, "base64url").toString();

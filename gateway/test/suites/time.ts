@@ -101,7 +101,7 @@ async function chargeOf(host: HostUnderTest, key: string, stream: Response): Pro
   return charge;
 }
 
-/** What the day of the gateway's clock has seen, of the key and of all. */
+/** The sums of the clock's day, for the key and for all accounts. */
 async function booksOf(host: HostUnderTest, key: string) {
   const own = await dataOf(host, key, "/key");
   const { ceiling } = await dataOf(host, key, "/status");

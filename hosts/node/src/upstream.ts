@@ -1,10 +1,10 @@
+import { joinBytes } from "@inference/gateway/bytes";
 import {
   UpstreamFailure,
   type UpstreamRequest,
   type UpstreamResponse,
   type UpstreamTransport,
 } from "@inference/gateway/environment";
-import { joinBytes } from "@inference/gateway/join-bytes";
 import { ownValue } from "@inference/protocol/own-value";
 import type { Dispatcher } from "undici";
 import {

@@ -73,7 +73,7 @@ export function createJsonScan(): JsonScan {
 }
 
 /**
- * The place of the quote that ends a string of which the bytes from `from` on are a part. The bytes' length if there is
+ * Finds the quote that ends a string. `from` is inside the string. The bytes' length if there is
  * none, one more if they end within an escape.
  */
 export function stringEnd(bytes: Uint8Array, from: number): number {

@@ -15,7 +15,7 @@ import {
 
 /** Enough for any tool's schema. A limit is needed because bodies are written by recursion. */
 export const MAX_DEPTH = 32;
-/** Of lists and objects together. Validating this many takes a few milliseconds. */
+/** Lists, objects and the values in them. Validating this many takes a few milliseconds. */
 export const MAX_VALUES = 16_384;
 
 /**

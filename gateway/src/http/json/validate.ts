@@ -47,7 +47,7 @@ function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: reado
 
 type Found = { code: string; path: readonly PropertyKey[]; message: string; missing: boolean };
 
-/** The issue to report. Of a union's branches it is taken from the one whose path is longest. */
+/** The issue to report. A union's issue is that of the branch with the longest path. */
 function innermost(issue: z.core.$ZodIssue | undefined, base: readonly PropertyKey[] = []): Found | undefined {
   if (issue === undefined) return undefined;
   const path = [...base, ...issue.path];

@@ -10,9 +10,9 @@ import type { Quote } from "../../pricing/quote.ts";
 import type { InferenceRequest } from "../request.ts";
 import { refusalError } from "./refusal.ts";
 
-/** Who pays for a request, and the key at the provider that it is sent with. */
+/** The payer of a request, and its key at the provider. */
 export type Funding = {
-  /** Whose capacity pays; null for an account's balance. */
+  /** The spender whose capacity pays; null if an account's balance pays. */
   spender: Spender | null;
   /** The key at the provider that the request is sent with. */
   upstreamKey: string;

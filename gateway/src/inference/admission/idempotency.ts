@@ -94,7 +94,7 @@ export async function keepAnswer(
 }
 
 /**
- * The answer as it was sent; null if it was not kept. Until it is sent it counts as its account's, as any answer does.
+ * The kept answer; null if the answer was not kept. Until it is sent it counts as its account's, as any answer does.
  * Each step takes a turn of its own. Throws 429 or 503 for an account that leaves answers unread.
  */
 async function replay(

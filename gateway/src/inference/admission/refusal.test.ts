@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Refusal } from "@inference/ledger/commands";
 import type { Spender } from "../../auth/spender.ts";
-import { quoteText } from "../../pricing/quote-text.ts";
+import { quoteText } from "../../pricing/quote.ts";
 import { refusalError } from "./refusal.ts";
 
 const quote = quoteText({

@@ -4,7 +4,7 @@ import { accountPartition } from "@inference/ledger/partition";
 import { type Fixture, makeWallet, openFixture, type Wallet } from "../../../test/identity-fixture.ts";
 import { limits } from "../../config.ts";
 
-/** What a body costs before its credential is known to be good. */
+/** The work for a body before its credential is known to be valid. */
 const CHAT = "/v1/chat/completions";
 
 let fixture: Fixture;

@@ -9,7 +9,7 @@ import { credentialError } from "../../auth/known-credential.ts";
 import type { Spender } from "../../auth/spender.ts";
 import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
-import { holdDetail } from "../charge/receipt-detail.ts";
+import { holdDetail } from "../charge/receipt.ts";
 import type { InferenceRequest } from "../request.ts";
 import type { Order } from "../requests/order.ts";
 import { refusalError } from "./refusal.ts";

@@ -2,10 +2,11 @@ import type { Gateway } from "../../gateway.ts";
 import { asObject, parseJson } from "../../json-object.ts";
 import type { Call } from "../call.ts";
 import type { InferenceRequest } from "../request.ts";
+import type { Order } from "../requests/order.ts";
 import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
 import { readChoice } from "../stream/choice-content.ts";
 
-/** What writes the answer in the shape of another API; null if it passes as it comes. */
+/** The writer for the shape of another API; null if the answer passes unchanged. */
 export function makeAnswerWriter(gateway: Gateway, call: Call, request: InferenceRequest): AnswerWriter | null {
   const { format, model } = call.order;
   if (format === undefined) return null;
@@ -32,4 +33,56 @@ export function writeWhole(writer: AnswerWriter, text: string, charged: Charged)
   }
   writer.end(charged);
   return writer.whole();
+}
+
+/** The headers of an answer: ours, and nothing of the provider's. */
+export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
+  const headers: Record<string, string> = { ...request.headers };
+  if (order.headers !== undefined) Object.assign(headers, order.headers);
+  headers["content-type"] = contentType;
+  if (order.format?.idHeader !== undefined) headers[order.format.idHeader] = request.id;
+  if (order.ignored.length > 0) headers["x-ignored-parameters"] = namesOf(order.ignored);
+  return headers;
+}
+
+const MAX_NAMES = 64;
+
+/** The names of fields, as a header can have them: a client may send any. */
+function namesOf(ignored: readonly string[]): string {
+  const names = ignored.slice(0, MAX_NAMES).map((name) => name.replace(/[^\x21-\x7e]/g, "?"));
+  return (ignored.length > MAX_NAMES ? [...names, "..."] : names).join(", ");
+}
+
+/** The types of images and sounds that clients see. Any other type is hidden, because some types can run scripts. */
+const binaryTypes = new Set([
+  "image/avif",
+  "image/gif",
+  "image/jpeg",
+  "image/png",
+  "image/webp",
+  "audio/aac",
+  "audio/basic",
+  "audio/flac",
+  "audio/l16",
+  "audio/mp3",
+  "audio/mp4",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/opus",
+  "audio/pcm",
+  "audio/wav",
+  "audio/wave",
+  "audio/webm",
+  "audio/x-wav",
+]);
+
+/** A header's media type without its parameters, in lower case; empty if there is none. */
+export function mediaType(header: string | null): string {
+  return header?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** The type that a client sees for an image or a sound; null for any other type. */
+export function binaryType(type: string): string | null {
+  if (binaryTypes.has(type)) return type;
+  return /^(image|audio)\//.test(type) ? "application/octet-stream" : null;
 }

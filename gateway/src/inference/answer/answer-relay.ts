@@ -1,23 +1,24 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { pause } from "@inference/protocol/timers";
 import { limits } from "../../config.ts";
+import type { UpstreamResponse } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { AnswerShare } from "../../load/answer-memory.ts";
 import { isNothingDelivered } from "../../pricing/quote.ts";
 import type { ReportedUsage } from "../../pricing/usage.ts";
-import { scrub } from "../../upstream/scrub.ts";
+import { scrub } from "../../upstream/error-text.ts";
 import type { Call, Ended } from "../call.ts";
 import type { Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
-import { countBacklog } from "../stream/backlog.ts";
-import { type ClientStream, openClientStream } from "../stream/client-stream.ts";
-import { withReceipt } from "../stream/event-tap.ts";
-import type { Tap } from "../stream/tap.ts";
-import { chargedFor } from "../stream/writing-relay.ts";
+import { type ClientStream, countBacklog, openClientStream } from "../stream/client-stream.ts";
+import { eventTap, withReceipt } from "../stream/event-tap.ts";
+import { audioTap, type Tap } from "../stream/tap.ts";
+import { chargedFor } from "../stream/usage-json.ts";
+import { answerHeaders, binaryType, makeAnswerWriter, mediaType } from "./answer-format.ts";
 import { startIdCheckpoint, startWatch } from "./answer-watch.ts";
-import { receiptHint } from "./failure.ts";
+import { receiptHint, UnusableAnswer } from "./failure.ts";
 
-/** An answer that is sent as it comes. */
+/** An answer whose bytes are sent while they arrive. */
 type PassingAnswer = {
   tap: Tap;
   headers: Record<string, string>;
@@ -35,7 +36,7 @@ type PassingAnswer = {
 };
 
 /**
- * Sends an answer to the client as it comes, in memory that does not grow with it. A first checkpoint, with the
+ * Sends an answer's bytes to the client while they arrive, in constant memory. A first checkpoint, with the
  * provider's id of the answer, is durable before anything but comments is sent. The provider's bytes run through a tap
  * into the client stream, and the tap alone decides what is charged. The answer is read to its end even if the client
  * has left, because the usage is at the end.
@@ -232,8 +233,8 @@ function cutError(call: Call): ErrorBody {
 }
 
 /**
- * Why no more is read: far more has come than was requested, of which the customer owes at most the hold. Null if
- * not.
+ * The reason to stop reading an answer that is far longer than requested: the customer owes at most the hold. Null
+ * for any other answer.
  */
 function excessOf({ config }: Gateway, call: Call, tap: Tap, receivedBytes: number): string | null {
   if (receivedBytes > config.request.answerBytes) return "The answer was too large";
@@ -243,7 +244,7 @@ function excessOf({ config }: Gateway, call: Call, tap: Tap, receivedBytes: numb
 }
 
 /**
- * Alerts the operator if another model answered than the one that was requested and charged.
+ * Alerts the operator if the answer names another model than the requested one, which is charged.
  *
  * @param answered The model that the answer names; null if it names none.
  */
@@ -251,4 +252,29 @@ export function checkModel(gateway: Gateway, { id, order, upstreamKey }: Call, a
   if (answered === null || answered === order.model.id) return;
   const said = scrub(answered, gateway.secrets(upstreamKey));
   gateway.environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
+}
+
+/** Sends a stream of events or of audio. Throws `UnusableAnswer` if the answer is neither. */
+export function answerStream(
+  gateway: Gateway,
+  call: Call,
+  request: InferenceRequest,
+  response: UpstreamResponse,
+): Response {
+  const type = mediaType(response.header("content-type"));
+  const { stream } = call.order;
+  const contentType = stream ? type : binaryType(type);
+  const isExpected = stream ? type === "text/event-stream" : type.startsWith("audio/");
+  if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
+  return sendAsItComes(gateway, call, request, {
+    tap: stream
+      ? eventTap(call.order, gateway.secrets(call.upstreamKey), makeAnswerWriter(gateway, call, request), (cost) =>
+          call.signReceipt(cost),
+        )
+      : audioTap(),
+    headers: { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" },
+    held: gateway.answerMemory.open(request.credential.partition),
+    body: response.body,
+    begun: { passed: [], receivedBytes: 0, isCheckpointed: false },
+  });
 }

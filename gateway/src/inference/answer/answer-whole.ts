@@ -1,10 +1,10 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
+import { joinBytes } from "../../bytes.ts";
 import { limits } from "../../config.ts";
 import type { UpstreamResponse } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import { isSpace } from "../../http/json/json-scan.ts";
-import { joinBytes } from "../../join-bytes.ts";
 import type { AnswerShare } from "../../load/answer-memory.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { keepAnswer } from "../admission/idempotency.ts";
@@ -15,9 +15,8 @@ import { MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
 import { readBytesAnswer, readJsonAnswer, type WholeAnswer } from "../stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "../stream/json-relay.ts";
 import { bytesTap, type WholeTap } from "../stream/tap.ts";
-import { chargedFor } from "../stream/writing-relay.ts";
-import { makeAnswerWriter, writeWhole } from "./answer-format.ts";
-import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
+import { chargedFor } from "../stream/usage-json.ts";
+import { answerHeaders, binaryType, makeAnswerWriter, mediaType, writeWhole } from "./answer-format.ts";
 import { checkModel, sendAsItComes } from "./answer-relay.ts";
 import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 
@@ -25,7 +24,7 @@ import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
  * Reads a whole answer, measures and settles it, and only then sends it: the charge of an answer that a client has is
  * durable. If the client leaves, the answer is read on, because the provider bills it all the same.
  *
- * An answer that is too large to be gathered is sent as it comes, and only its end waits for the charge. So is any
+ * An answer too large to gather is sent while it arrives, and only its end waits for the charge. So is any
  * answer that is not small while memory is short.
  */
 export async function answerWhole(
@@ -37,7 +36,7 @@ export async function answerWhole(
   const held = gateway.answerMemory.open(request.credential.partition);
   let isLarge = false;
   try {
-    // The header counts for images only. Of tokens the usage says what is billed.
+    // The header counts for images only. For tokens the usage decides.
     const isImage = call.order.quote.flatNanoUsd !== null;
     const { blockedHeader } = gateway.config.upstream;
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";

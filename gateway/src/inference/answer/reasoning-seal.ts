@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 
 /**
  * Seals a model's reasoning, so that a client can keep it and send it back: some providers refuse a conversation
- * without it. Nothing is stored here. What was sealed opens for the same account and the same model only.
+ * without it. Nothing is stored here. A sealed text opens for the same account and the same model only.
  */
 export type ReasoningSeal = {
   /** Null if the text is too long to be sealed. */
@@ -20,7 +20,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_TEXT_BYTES = 256 * 1024;
 /** Nothing longer was sealed here. */
-export const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
+const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
 const CIPHER = "aes-256-gcm";
 
 /** @param random A nonce is used once: `random` must not repeat itself. */

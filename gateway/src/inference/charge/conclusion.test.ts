@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { usageOf } from "../../../test/metering/prices.ts";
-import { type Delivered, nothingDelivered, type Quote } from "../../pricing/quote.ts";
-import { quoteImage } from "../../pricing/quote-image.ts";
-import { quoteSpeech } from "../../pricing/quote-speech.ts";
-import { quoteText } from "../../pricing/quote-text.ts";
+import {
+  type Delivered,
+  nothingDelivered,
+  type Quote,
+  quoteImage,
+  quoteSpeech,
+  quoteText,
+} from "../../pricing/quote.ts";
 import { nothingReported, type ReportedUsage, reportedOnce } from "../../pricing/usage.ts";
 import { type AnswerKind, answerKind, type Conclusion, conclude, type Ending, unknownBill } from "./conclusion.ts";
 
@@ -49,7 +53,7 @@ const cut = { complete: false };
 /** The client left after the end. */
 const gone = { clientGone: true };
 const left = { complete: false, clientGone: true };
-/** The client left, and so much was read in all. */
+/** The client left, and the gateway read this much in total. */
 const readTo = (events: number) => ({ ...left, read: tokens(events) });
 const givenUp = { complete: false, givenUp: true };
 
@@ -62,7 +66,7 @@ type Row = [
   loss: number,
 ];
 
-/** Of each row: what happened, on what basis it is charged, the charge, and our loss. */
+/** Each row: the case, its quote and ending, the basis of the charge, the charge, and our loss. */
 const rows: Row[] = [
   ["the provider was not reached, or refused", text, nothing(null), "nothing", 0, 0],
   ["the provider failed and reported a usage", text, nothing(null, usage), "nothing", 0, 360],

@@ -91,7 +91,7 @@ function addLoss(quote: Quote, ending: AnswerCame & ReportedUsage, conclusion: C
   return { ...conclusion, lossNanoUsd };
 }
 
-/** Images of which the provider blocked at least one. It may bill all others. */
+/** Images. The provider blocked at least one of them. It may bill all others. */
 function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenUp }: AnswerCame): Conclusion {
   const mayBillNanoUsd = quote.chargeForDelivered({ ...delivered, events: Number.MAX_SAFE_INTEGER });
   const isAbandoned = !complete && (clientGone || givenUp);

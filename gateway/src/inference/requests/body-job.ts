@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
+import { joinBytes } from "../../bytes.ts";
 import { parseJsonBody } from "../../http/json/parse-json-body.ts";
-import { joinBytes } from "../../join-bytes.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { OrderContext } from "./order-context.ts";
 
@@ -29,7 +29,7 @@ export type SentBodyJob = BodyJob & {
   snapshot: PriceSnapshot | null;
 };
 
-/** What was made of a body, or why it is refused. */
+/** The parsed body, or the reason of its refusal. */
 export type ReadBody<T> = {
   /** A digest, equal for bodies that differ in white space and in the order of fields; null if it was not wanted. */
   fingerprint: string | null;

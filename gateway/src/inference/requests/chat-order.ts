@@ -1,16 +1,16 @@
 import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
+import { joinBytes } from "../../bytes.ts";
 import { COLON } from "../../http/json/json-scan.ts";
-import { joinBytes } from "../../join-bytes.ts";
 import type { JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
-import type { QuoteTerms } from "../../pricing/make-quote.ts";
+import type { QuoteTerms } from "../../pricing/quote.ts";
 import { readMessages } from "./chat-messages.ts";
 import type { ModelOf } from "./find-model.ts";
 import type { OutputLimit } from "./max-tokens.ts";
 import type { ParsedOrder } from "./order.ts";
+import { writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
-import { writeBody } from "./write-body.ts";
 
 /** A chat order. The output limit is the last member of its body. */
 export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };

@@ -84,7 +84,7 @@ const apis = {
   },
 };
 
-/** The names that no field has, and what is done with them. */
+/** The names without a field, and their treatment. */
 const OTHER = "never_heard_of";
 
 for (const [path, { schema, rules, parse, body, values }] of Object.entries(apis)) {

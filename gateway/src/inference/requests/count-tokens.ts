@@ -4,13 +4,13 @@ import { fieldValidator } from "../../http/json/validate.ts";
 import { findModel } from "./find-model.ts";
 import { readConversation } from "./messages.ts";
 import { messagesRefusals, messagesRules } from "./messages-fields.ts";
+import { writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, sortFields } from "./sort-fields.ts";
-import { writeBody } from "./write-body.ts";
 
 const validate = fieldValidator(countTokensRequest, messagesRefusals);
 
-/** Of English text and of code a token has about so many bytes. */
+/** The bytes of a token in English text and in code, about. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_IMAGE = 1600;
 

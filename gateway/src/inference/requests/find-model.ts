@@ -69,3 +69,12 @@ function similarIds(requested: string, models: ReadonlyMap<string, Model>): stri
 function plain(id: string): string {
   return id.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
+
+/** Refuses a value that the catalogue does not list for the model. */
+export function checkListed(param: string, value: string | undefined, listed: readonly string[], id: string): void {
+  if (value === undefined || listed.includes(value)) return;
+  if (listed.length === 0) {
+    fail("unsupported_parameter", `\`${id}\` has no choice of \`${param}\`. Leave it out.`, { param });
+  }
+  fail("invalid_request", `\`${param}\` of \`${id}\` can be ${listed.join(", ")}.`, { param });
+}

@@ -1,13 +1,11 @@
 import { fail } from "@inference/protocol/errors";
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
 import { validate } from "../../http/json/validate.ts";
-import { checkListed } from "./check-listed.ts";
-import { findModel, type ModelOf } from "./find-model.ts";
+import { checkListed, findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, defaultResolution, resolutionsOf } from "./image-options.ts";
-import type { ParsedOrder } from "./order.ts";
+import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
-import { writeBody } from "./write-body.ts";
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 

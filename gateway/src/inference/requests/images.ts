@@ -3,10 +3,9 @@ import { imagesRequest } from "@inference/protocol/wire/images";
 import { type FieldRefusal, validate } from "../../http/json/validate.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, resolutionOfSize } from "./image-options.ts";
-import type { ParsedOrder } from "./order.ts";
+import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
-import { writeBody } from "./write-body.ts";
 
 const native = "Send the request to /v1/image/generate, which has more options.";
 

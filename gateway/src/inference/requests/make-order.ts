@@ -1,4 +1,4 @@
-import { makeQuote } from "../../pricing/make-quote.ts";
+import { makeQuote } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import { createMessagesWriter } from "../stream/messages-writer.ts";
 import { createResponsesWriter } from "../stream/responses-writer.ts";

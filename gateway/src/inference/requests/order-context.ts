@@ -1,7 +1,7 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
 import type { ReasoningSeal } from "../answer/reasoning-seal.ts";
 
-/** What an order needs besides the client's body. */
+/** The other parts of an order, besides the client's body. */
 export type OrderContext = {
   snapshot: PriceSnapshot;
   /** The operator's names for models, alias to id. They take precedence over ids. */

@@ -1,6 +1,5 @@
 import type { Model } from "@inference/protocol/model";
-import type { QuoteTerms } from "../../pricing/make-quote.ts";
-import type { Quote } from "../../pricing/quote.ts";
+import type { Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
 import type { LoweredTools } from "./responses-tools.ts";
@@ -26,7 +25,7 @@ export type ParsedOrder = OrderFields & {
   /** The body to send: JSON, written anew from what was parsed. */
   upstreamBody: Uint8Array;
   terms: QuoteTerms;
-  /** The API whose shape the answer is written in; absent for an answer that passes as it comes. */
+  /** The API that decides the answer's shape; absent for an answer that passes unchanged. */
   answerApi?: AnswerApi;
   /** The client set no output limit: the gateway may choose a smaller one, of at least so many tokens. */
   leastTokens?: number;
@@ -37,7 +36,7 @@ export type AnswerApi = { name: "messages" } | { name: "responses"; tools: Lower
 /** A request that was parsed, checked and priced. Nothing else of the client's body is kept. */
 export type Order = OrderFields & {
   quote: Quote;
-  /** The answer is written in the shape of another API; absent for an answer that passes as it comes. */
+  /** The writer for the shape of another API; absent for an answer that passes unchanged. */
   format?: AnswerFormat;
 };
 
@@ -55,3 +54,8 @@ export type LimitChoice = {
   /** The order with a smaller output limit. */
   rewrite(maxTokens: number): WrittenOrder;
 };
+
+/** Writes a body to send. */
+export function writeBody(fields: object): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(fields));
+}

@@ -27,7 +27,7 @@ export async function readBodyOf<T>(
   return length <= limits.parsedBodyBytes ? read() : gateway.turns.run(partition, read);
 }
 
-/** What was made of a body. Throws its refusal. */
+/** Returns the parsed body. Throws its refusal. */
 export function requireParsed<T>(read: ReadBody<T>): T {
   if ("refusal" in read) throw new GatewayError(read.refusal);
   return read.parsed;

@@ -13,7 +13,7 @@ type Assistant = {
 };
 type Built = ChatMessage | Assistant;
 
-/** What the items of a conversation become. */
+/** The chat messages of a conversation's items. */
 export type ReadItems = { messages: ChatMessage[]; ignored: string[] };
 
 /** @param openReasoning The text of a reasoning that was sealed here; null for any other. */

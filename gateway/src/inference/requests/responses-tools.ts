@@ -5,7 +5,7 @@ import { MAX_RESPONSES_TOOLS, type ResponsesRequest, type ResponsesTool } from "
 type ChatTool = NonNullable<ChatRequest["tools"]>[number];
 type FunctionTool = { name: string; description?: unknown; parameters?: unknown; strict?: unknown };
 
-/** What a function of the chat request was in the client's. Functions that kept their name are not listed. */
+/** The client's tool behind a function of the chat request. Functions that kept their name are not listed. */
 export type LoweredTools = ReadonlyMap<string, LoweredTool>;
 type LoweredTool = { kind: "function" | "custom" | "tool_search"; name: string; namespace: string | null };
 
@@ -30,7 +30,7 @@ export function loweredName(name: string, namespace: string | null | undefined):
   return namespace == null || namespace === BARE_NAMESPACE ? name : `${namespace}__${name}`;
 }
 
-/** The functions of a chat request, made of the tools of the Responses API; and what was dropped. */
+/** The functions of a chat request, made of the tools of the Responses API, and the dropped tools. */
 export type ReadTools = { tools: ChatTool[]; lowered: LoweredTools; ignored: string[] };
 
 export function readTools(given: readonly ResponsesTool[]): ReadTools {
@@ -73,7 +73,7 @@ export function readTools(given: readonly ResponsesTool[]): ReadTools {
 
 type Choice = Pick<ChatRequest, "tools" | "tool_choice">;
 
-/** The tools that may be called, and which must be. A choice of a tool that was dropped is dropped. */
+/** The allowed tools, and the required one. A choice of a tool that was dropped is dropped. */
 export function readToolChoice(choice: ResponsesRequest["tool_choice"], tools: ChatTool[], ignored: string[]): Choice {
   if (tools.length === 0) return {};
   if (choice === undefined) return { tools };

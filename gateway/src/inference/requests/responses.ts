@@ -40,7 +40,7 @@ type ReadResponses = {
   model: ChatTerms["model"];
   lowered: LoweredTools;
   ignored: string[];
-  /** What the client sent; undefined if the gateway chooses. */
+  /** The client's limit; undefined if the gateway chooses. */
   maxTokens: number | undefined;
   echo: Omit<ResponsesEcho, "max_output_tokens">;
 };

@@ -1,12 +1,10 @@
 import type { ModelFeatures } from "@inference/protocol/model";
 import { speechRequest } from "@inference/protocol/wire/speech";
 import { type FieldRefusal, validate } from "../../http/json/validate.ts";
-import { checkListed } from "./check-listed.ts";
-import { findModel } from "./find-model.ts";
-import type { ParsedOrder } from "./order.ts";
+import { checkListed, findModel } from "./find-model.ts";
+import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
-import { writeBody } from "./write-body.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["user", dropped()],

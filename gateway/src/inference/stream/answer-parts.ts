@@ -18,8 +18,8 @@ export type PartSink = {
 };
 
 /**
- * Makes parts of a chat answer's content. A chat answer may go on with any of its calls at any time. Of calls that are
- * interleaved, the first is passed on at once and the others when it is complete.
+ * Makes parts of a chat answer's content. A chat answer may go on with any of its calls at any time. The first of
+ * interleaved calls is passed on at once, the others when the first is complete.
  */
 export type AnswerParts = {
   /** False if a piece cannot be written, or if there are more than 1,024. Nothing may be added after that. */

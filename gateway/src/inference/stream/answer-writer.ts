@@ -1,7 +1,7 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { JsonObject } from "../../json-object.ts";
-import type { TokenUsage } from "../../pricing/quote.ts";
+import type { TokenUsage } from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { ContentPiece } from "./choice-content.ts";
 
@@ -40,7 +40,7 @@ export type Charged = {
   receipt?: string;
 };
 
-/** What a writer needs to know of the request. */
+/** The parts of the request that a writer needs. */
 export type WriterContext = {
   requestId: string;
   /** A part of all ids in the answer: the request's id, without its prefix. */

@@ -1,20 +1,20 @@
 import { limits } from "../../config.ts";
 import type { Environment } from "../../environment.ts";
 import { MAX_BACKLOG_BYTES, type OpenOutlet } from "../../http/outlet.ts";
+import type { AnswerShare, WhenSent } from "../../load/answer-memory.ts";
 import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
-import type { Backlog } from "./backlog.ts";
 
 /**
- * The client's end of a stream. The client never stops the writer: writes to a client that has left are dropped, and a
- * client that does not read for a while counts as one that has left.
+ * The client's end of a stream. The client never stops the writer. Writes to a departed client are dropped, and a
+ * client that does not read for a while counts as departed.
  */
 export type ClientStream = {
-  /** What the request's handler returns. */
+  /** The response that the request's handler returns. */
   response: Response;
   /**
    * Passes bytes on. Returns a promise if the client is behind, which resolves when there is room or the client left.
    *
-   * @param delivered All that has been delivered, these bytes included.
+   * @param delivered The delivered content, these bytes included.
    */
   write(bytes: Uint8Array, delivered: Delivered): Promise<void> | undefined;
   close(): void;
@@ -22,7 +22,7 @@ export type ClientStream = {
   fail(): void;
   leave(): void;
   hasLeft(): boolean;
-  /** What was written while the client was there. */
+  /** The content that was written before the client left. */
   delivered(): Delivered;
   /** Calls back when the client leaves; at once if it has left. */
   onLeave(callback: () => void): void;
@@ -128,6 +128,32 @@ export function openClientStream(
       if (options.keepAlive === null || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
       lastWriteAt = nowMs;
       outlet.write(options.keepAlive());
+    },
+  };
+}
+
+/** A client stream's reports about the bytes that wait in it. */
+type Backlog = {
+  /** This many bytes wait now. */
+  waits(bytes: number): void;
+  /** Nothing more is written, and this many bytes still wait. */
+  ends(bytes: number): void;
+};
+
+/** Counts the bytes that wait for a client in the memory of its answer, until they were sent. */
+export function countBacklog(held: AnswerShare, whenSent: WhenSent | undefined): Backlog {
+  let isSent = false;
+  whenSent?.(() => {
+    isSent = true;
+    held.release();
+  });
+  return {
+    waits(bytes) {
+      if (!isSent) held.set(bytes);
+    },
+    // A host that cannot report the last byte has the bytes from here on.
+    ends(bytes) {
+      if (!isSent) held.set(whenSent === undefined ? 0 : bytes);
     },
   };
 }

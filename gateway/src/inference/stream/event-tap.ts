@@ -5,7 +5,8 @@ import type { Order } from "../requests/order.ts";
 import type { AnswerWriter, Charged } from "./answer-writer.ts";
 import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
 import type { Tap } from "./tap.ts";
-import { chargedFor, writingRelay } from "./writing-relay.ts";
+import { chargedFor } from "./usage-json.ts";
+import { writingRelay } from "./writing-relay.ts";
 
 /**
  * The tap of a chat stream. Content passes byte for byte. The provider's usage and errors are read, and the client gets

@@ -1,8 +1,8 @@
+import { createHeldValue } from "../../bytes.ts";
 import { isSpace } from "../../http/json/json-scan.ts";
 import { asObject, parseJson } from "../../json-object.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { contentBytes, isFailedChoice, readContent } from "./choice-content.ts";
-import { createHeldValue } from "./held-value.ts";
 
 /** The kind of elements in an answer's content list. */
 export type ElementKind = "choices" | "embeddings" | "images";
@@ -73,7 +73,7 @@ export function createElementTally(kind: ElementKind): ElementTally {
   };
 }
 
-/** What was delivered in a list that was parsed. */
+/** Measures the content of a parsed list. */
 export function measureElements(kind: ElementKind, list: readonly unknown[]): Delivered {
   const delivered = { bytes: 0, events: 0 };
   for (const element of list) {

@@ -38,7 +38,7 @@ function wholeText(whole: WholeAnswer): unknown {
   return JSON.parse(withoutEstimate(`${whole.body(chargedOf(whole, 5))}`));
 }
 
-/** Of an answer that has not ended, how much has passed depends on its chunks. */
+/** The chunks decide how much of an unfinished answer has passed. */
 function assertSame(one: Read, other: Read): void {
   assert.deepEqual(one.tally, other.tally);
   if (one.tap.state() === "done") assert.equal(one.text, other.text);
@@ -109,7 +109,7 @@ test("a key of ours is removed from every place of the content, wherever the byt
     const bytes = new TextEncoder().encode(`{"choices":${list},"model":"m"}`);
     const { text, tap } = read(bytes, places);
     assert.equal(tap.state(), "done");
-    // Of base64, the characters at the ends are partly of what stands beside the key.
+    // The first and last characters of base64 depend on the text beside the key.
     if (writing === writings[3]) assert.ok(!text.includes(writing.slice(12, -4)), text);
     else assert.equal(text, `{"choices":${expected},"model":"m"}`);
     const whole = readJsonAnswer(bytes, options);

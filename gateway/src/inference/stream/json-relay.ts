@@ -1,3 +1,4 @@
+import { createByteOutput, createHeldValue } from "../../bytes.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -12,8 +13,6 @@ import { parseJson } from "../../json-object.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
 import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
-import { createByteOutput } from "./byte-output.ts";
-import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { makeSecretRemover } from "./secret-remover.ts";
 import type { WholeTap } from "./tap.ts";

@@ -17,7 +17,7 @@ import { context, orderWith } from "../../../test/models.ts";
 import { writeWhole } from "../answer/answer-format.ts";
 import { parseMessagesOrder } from "../requests/messages.ts";
 import { createMessagesWriter } from "./messages-writer.ts";
-import { chargedFor } from "./writing-relay.ts";
+import { chargedFor } from "./usage-json.ts";
 
 const makeWriter = () => createMessagesWriter("m", writerContext);
 const usage = {

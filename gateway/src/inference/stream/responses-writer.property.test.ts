@@ -18,7 +18,7 @@ import { writeWhole } from "../answer/answer-format.ts";
 import { parseResponsesOrder } from "../requests/responses.ts";
 import type { LoweredTools } from "../requests/responses-tools.ts";
 import { createResponsesWriter } from "./responses-writer.ts";
-import { chargedFor } from "./writing-relay.ts";
+import { chargedFor } from "./usage-json.ts";
 
 const tools: LoweredTools = new Map([
   ["mcp__read", { kind: "function", name: "read", namespace: "mcp" }],

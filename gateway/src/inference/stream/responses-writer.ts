@@ -5,7 +5,7 @@ import { type AnswerPart, type CallPart, createAnswerParts } from "./answer-part
 import type { AnswerWriter, Charged, WriterContext } from "./answer-writer.ts";
 import { withCost } from "./usage-json.ts";
 
-/** What the request said that its answer repeats. */
+/** The fields of the request that its answer repeats. */
 export type ResponsesEcho = {
   model: string;
   temperature: number | null;
@@ -26,7 +26,7 @@ export function createResponsesWriter(tools: LoweredTools, echo: ResponsesEcho, 
   let final = "";
   /** The items that are complete, as JSON. */
   const output: string[] = [];
-  /** Of the item that is open. */
+  /** The state of the open item. */
   let itemId = "";
   let calls = 0;
   let beforeDelta = "";

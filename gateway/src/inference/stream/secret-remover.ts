@@ -1,4 +1,4 @@
-import { joinBytes } from "../../join-bytes.ts";
+import { joinBytes } from "../../bytes.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 
 /**

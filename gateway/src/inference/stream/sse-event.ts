@@ -53,7 +53,7 @@ export function readSseEvent(segment: string): SseEvent {
   return { kind: "content", chunk, choices: choices.map(readChoice) };
 }
 
-/** By the rules of event streams: a space after the colon is dropped, and lines of data are joined. */
+/** The rules of event streams: a space after the colon is dropped, and lines of data are joined. */
 function readFields(text: string): { name: string | undefined; data: string | undefined } {
   const line = text.trimEnd();
   // Almost every event is one line of data.

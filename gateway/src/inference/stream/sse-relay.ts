@@ -1,8 +1,8 @@
 import type { ErrorBody } from "@inference/protocol/errors";
+import { createByteOutput } from "../../bytes.ts";
 import { isNothingDelivered } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { Charged } from "./answer-writer.ts";
-import { createByteOutput } from "./byte-output.ts";
 import { readSseEvent, shownData } from "./sse-event.ts";
 import type { SseFault, SseTally, SseTapResult } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-json.ts";
@@ -20,7 +20,7 @@ export type SseRelay = {
   close(fault: SseFault, body?: ErrorBody): void;
   /** The stream is whole: writes the usage event, if the client asked for it. */
   complete(): void;
-  /** What to send to the client since the last call. */
+  /** The bytes for the client since the last call. */
   take(): Uint8Array | undefined;
 };
 

@@ -1,9 +1,15 @@
 import type { TokenBound } from "../../pricing/bound.ts";
-import type { Delivered, TokenUsage } from "../../pricing/quote.ts";
-import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../../pricing/usage.ts";
+import type { Delivered } from "../../pricing/quote.ts";
+import {
+  besideContent,
+  parseUsage,
+  type ReportedUsage,
+  reportedOnce,
+  type TokenUsage,
+  type UsageReading,
+} from "../../pricing/usage.ts";
 import { type Choice, contentBytes } from "./choice-content.ts";
 import type { SseContentEvent } from "./sse-event.ts";
-
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
   | { kind: "malformed_event" }
@@ -28,7 +34,7 @@ export type SseTapResult = ReportedUsage & {
   fault: SseFault | null;
 };
 
-/** What was seen of a stream so far. */
+/** The state of a stream so far. */
 export type SseTally = {
   /** Whether `[DONE]` or a fault was seen. Nothing after it is sent to the client. */
   isClosed(): boolean;

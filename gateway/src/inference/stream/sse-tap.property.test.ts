@@ -7,12 +7,12 @@ import {
   DONE,
   deltaJson,
   event,
-  joined,
   runTap,
   textOf,
   usageCounts,
   usageEvent,
 } from "../../../test/metering/streams.ts";
+import { joinBytes } from "../../bytes.ts";
 
 /** Segments of every kind, among them some that end the stream. */
 const anySegment = fc.oneof(
@@ -80,7 +80,7 @@ test("a stream of content alone goes out as it came in, and no byte of it is mis
           [7, 70, 300].filter((cut) => cut < stream.length),
         ),
       );
-      assert.equal(text, textOf(joined([stream])));
+      assert.equal(text, textOf(joinBytes([stream])));
       assert.equal(result.delivered.bytes, bytesOf(contents.join("")).length);
     }),
     { numRuns: 500 },

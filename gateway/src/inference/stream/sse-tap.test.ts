@@ -197,9 +197,9 @@ test("a usage is final only if no content comes after it", () => {
       usage + event(content("more")) + finish + event(usageEvent({ ...usageCounts, prompt_tokens: 400 })) + DONE,
     );
     assert.ok(typeof later.result.usage === "object" && later.result.usage.promptTokens === 400);
-    // What delivers nothing takes nothing back.
+    // An event without content does not invalidate the usage.
     assert.ok(typeof run(usage + finish + begun + DONE).result.usage === "object");
-    // Nor does what does not reach the client.
+    // Neither does content that the client does not get.
     assert.ok(typeof run(usage + DONE + event(content("late"))).result.usage === "object");
   }
 });

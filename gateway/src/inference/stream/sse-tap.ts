@@ -1,6 +1,6 @@
 import type { ErrorBody } from "@inference/protocol/errors";
+import { createByteBuffer } from "../../bytes.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
-import { createByteBuffer } from "./byte-buffer.ts";
 import { createSseRelay, MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
 import { createSseSplitter } from "./sse-splitter.ts";
 import { createSseTally, type SseTally, type SseTapResult } from "./sse-tally.ts";
@@ -13,7 +13,7 @@ export type { SseFault, SseTapResult } from "./sse-tally.ts";
  * - Content events, comments and events without data pass byte for byte, as soon as they are complete.
  * - A content event with members that are not part of an answer, such as a usage, is written again without them. Data
  *   without choices does not pass.
- * - A usage is read wherever it comes, and never passes. The last one counts, even if it is malformed, unless content
+ * - A usage is read in any event, and never passes. The last one counts, even if it is malformed, unless content
  *   comes after it. A client that asked for the usage gets it once, at the stream's end, with its cost.
  * - An error event becomes one of ours and ends the stream. So do data that is not JSON and an event above 2 MiB.
  * - After `[DONE]` or an error nothing passes. A usage that still comes is read.
@@ -24,14 +24,14 @@ export type { SseFault, SseTapResult } from "./sse-tally.ts";
  * The output and the result never depend on how the bytes are cut into chunks.
  */
 export type SseTap = {
-  /** What to send to the client now. It may be the chunk itself, or a view of it. */
+  /** Returns the bytes for the client. It may be the chunk itself, or a view of it. */
   push(chunk: Uint8Array): Uint8Array | undefined;
   /**
    * Call it once, when the provider's stream ends or breaks off. Returns the usage event that was held, or the error
    * that ends a stream that was cut.
    */
   end(cut?: ErrorBody): Uint8Array | undefined;
-  /** What was seen so far. */
+  /** The state of the stream so far. */
   result(): SseTapResult;
 };
 

@@ -33,7 +33,7 @@ type TapEvents = {
   held(): number;
 };
 
-/** For a whole answer that is sent as it comes. */
+/** For a whole answer whose bytes are sent while they arrive. */
 export type WholeTap = Omit<Tap, "events"> & Required<Pick<Tap, "last">>;
 
 /** For audio: only the bytes are counted. It is whole when they end. */

@@ -1,6 +1,7 @@
 import { formatUsd } from "@inference/protocol/money";
+import { type Delivered, deliveredTokens, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
+import type { ReportedUsage, TokenUsage } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
-
 /** The `usage` of chat that a client sees, as JSON text: the standard counts, and the charge. */
 export function usageJson(charged: Charged): string {
   const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = charged.usage;
@@ -42,4 +43,23 @@ export function usageEventJson(head: Record<string, unknown>, charged: Charged, 
     choices: [],
   };
   return textWithUsage(JSON.stringify(event), usageJson(charged));
+}
+
+/** The usage and the cost to show. If the provider reported no usage, those that are charged. */
+export function chargedFor(
+  quote: Quote,
+  { usage, delivered }: { usage: ReportedUsage["usage"]; delivered: Delivered },
+): Charged {
+  if (typeof usage === "object") {
+    return { usage, costNanoUsd: Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)), isEstimated: false };
+  }
+  const isNothing = isNothingDelivered(delivered);
+  const estimate: TokenUsage = {
+    promptTokens: isNothing ? 0 : (quote.bound?.promptTokens ?? 0),
+    completionTokens: Math.min(deliveredTokens(delivered), quote.bound?.completionTokens ?? 0),
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  };
+  return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered), isEstimated: true };
 }

@@ -1,13 +1,5 @@
 import type { ErrorBody } from "@inference/protocol/errors";
-import {
-  type Delivered,
-  deliveredTokens,
-  isNothingDelivered,
-  type Quote,
-  type TokenUsage,
-} from "../../pricing/quote.ts";
-import type { ReportedUsage } from "../../pricing/usage.ts";
-import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
+import { type AnswerWriter, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
 import type { ContentPiece } from "./choice-content.ts";
 import { readSseEvent, type SseContentEvent } from "./sse-event.ts";
 import { MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
@@ -102,23 +94,4 @@ function writtenOf(event: SseContentEvent): SseContentEvent {
   if (event.choices.every(({ content }) => content.every(isWritten))) return event;
   const choices = event.choices.map((choice) => ({ ...choice, content: choice.content.filter(isWritten) }));
   return { ...event, choices };
-}
-
-/** The usage and the cost to show. If the provider reported no usage, those that are charged. */
-export function chargedFor(
-  quote: Quote,
-  { usage, delivered }: { usage: ReportedUsage["usage"]; delivered: Delivered },
-): Charged {
-  if (typeof usage === "object") {
-    return { usage, costNanoUsd: Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)), isEstimated: false };
-  }
-  const isNothing = isNothingDelivered(delivered);
-  const estimate: TokenUsage = {
-    promptTokens: isNothing ? 0 : (quote.bound?.promptTokens ?? 0),
-    completionTokens: Math.min(deliveredTokens(delivered), quote.bound?.completionTokens ?? 0),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-  };
-  return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered), isEstimated: true };
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyTextPrice, anyUsageWithin } from "../../test/metering/prices.ts";
-import { deliveredTokens } from "./quote.ts";
-import { quoteText } from "./quote-text.ts";
+import { deliveredTokens, quoteText } from "./quote.ts";
 
 const anyRequest = fc.record({
   snapshotId: fc.constant("s"),

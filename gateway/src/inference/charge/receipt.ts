@@ -1,0 +1,101 @@
+import type { Tally } from "@inference/ledger/commands";
+import type { ReceiptRow } from "@inference/ledger/tables";
+import type { Address } from "@inference/protocol/credential";
+import type { NanoUsd } from "@inference/protocol/money";
+import { dayNumber } from "@inference/protocol/window";
+import type { Gateway } from "../../gateway.ts";
+import type { TokenUsage } from "../../pricing/usage.ts";
+import type { InferenceRoute } from "../inference-route.ts";
+import type { Order } from "../requests/order.ts";
+import type { Conclusion, Ending } from "./conclusion.ts";
+
+/** The detail of a hold, so that another process can settle it. Its receipt repeats it. */
+export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
+
+/** The detail of a receipt, beside its amounts. */
+export type ReceiptDetail = AnswerDetail & {
+  basis: Conclusion["basis"] | "record" | "checkpoint";
+  usage: TokenUsage | null;
+  upstreamId: string | null;
+  cancelled: boolean;
+  why: string | null;
+};
+
+export function holdDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
+  return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
+}
+
+/** @param upstreamId The provider's id of the answer; null if it is unknown. */
+export function receiptDetail(
+  { route, order, upstreamId }: ReceiptSubject,
+  ending: Ending,
+  { basis }: Conclusion,
+): ReceiptDetail {
+  return {
+    ...holdDetail(route, order),
+    basis,
+    usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
+    upstreamId,
+    cancelled: ending.kind === "answer" && ending.clientGone,
+    why: whyOf(ending),
+  };
+}
+
+/** A receipt's facts about its call. */
+type ReceiptSubject = { route: InferenceRoute; order: Order; upstreamId: string | null };
+
+function whyOf(ending: Ending): string | null {
+  if (ending.kind === "nothing") return ending.why;
+  if (ending.delivered.isBlocked === true) return "blocked by the provider";
+  return ending.givenUp ? "the answer was not read to its end" : null;
+}
+
+/** A receipt's addition to the totals of its day. */
+export function tallyOf({ model, usage }: ReceiptDetail): Tally {
+  return { model, promptTokens: usage?.promptTokens ?? 0, completionTokens: usage?.completionTokens ?? 0 };
+}
+
+/** The contents of a signed receipt for a charge to a balance. */
+type SignedCharge = {
+  account: Address;
+  id: string;
+  admittedAt: number;
+  chargeNanoUsd: NanoUsd;
+  model: string;
+  snapshot: string;
+  /** The agent that served it. Null: the protocol. */
+  server: string | null;
+  offer: string | null;
+};
+
+/**
+ * The gateway's signed word for a charge. The same receipt always has the same text: see
+ * `protocol/src/signed-receipt.ts`.
+ */
+export function signReceipt(
+  { config, receiptKey }: Pick<Gateway, "config" | "receiptKey">,
+  charge: SignedCharge,
+): string {
+  const { chainId, address } = config.settlement;
+  return receiptKey.sign({
+    iss: config.baseUrl,
+    sub: charge.account,
+    jti: charge.id,
+    iat: Math.floor(charge.admittedAt / 1_000),
+    chain_id: chainId,
+    settlement: address,
+    cost_nano_usd: charge.chargeNanoUsd,
+    model: charge.model,
+    snapshot: charge.snapshot,
+    day: dayNumber(charge.admittedAt),
+    served_by: (charge.server as Address | null) ?? "protocol",
+    offer: charge.offer as `0x${string}` | null,
+  });
+}
+
+/** The signed receipt of a request that was charged to a balance. */
+export function signedReceiptOf(gateway: Gateway, account: Address, receipt: ReceiptRow): string {
+  const { model, snapshot } = JSON.parse(receipt.detail) as ReceiptDetail;
+  const { id, admittedAt, chargeNanoUsd, server, offer } = receipt;
+  return signReceipt(gateway, { account, id, admittedAt, chargeNanoUsd, model, snapshot, server, offer });
+}

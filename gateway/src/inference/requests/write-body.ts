@@ -1,4 +1,0 @@
-/** Writes a body to send. */
-export function writeBody(fields: object): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(fields));
-}
