@@ -135,7 +135,7 @@ test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and k
   open = await leaveHolds();
 });
 
-test("what the newer version keeps in a row outlives the older one's writing it", async () => {
+test("the newer version's property of a row survives a write by the older version", async () => {
   front = "former";
   const [{ id, account } = assert.fail()] = open.filter(({ account }) => /[02468ace]$/.test(account));
   assert.equal(await edge.object(account, "versionOf", id), 2);

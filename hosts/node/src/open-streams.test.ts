@@ -4,8 +4,9 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { chatRequestBytes, sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { gatewayUrl, withSite } from "./chaos/processes.ts";
+import { gatewayUrl } from "./chaos/processes.ts";
 import type { Measured } from "./testing/neighbours/measured-gateway.ts";
+import { withSite } from "./testing/site.ts";
 
 /**
  * As many open streams as a gateway takes: 10,000 connections of clients, or as many as a process may have open files.

@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { auditBooks } from "./chaos/books.ts";
-import { withSite } from "./chaos/processes.ts";
+import { withSite } from "./testing/site.ts";
 
 /** The files that a gateway's process leaves, with the modes that others may use. */
 function openFiles(folder: string): string[] {

@@ -27,10 +27,11 @@ import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { createPublicClient, http } from "viem";
 import { withBooks } from "./chaos/books.ts";
-import { askFor, gatewayEnvironment, gatewayUrl, launch, startProvider } from "./chaos/processes.ts";
+import { askFor, gatewayEnvironment, gatewayUrl, launch } from "./chaos/processes.ts";
 import { openDatabase } from "./database.ts";
 import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
+import { startProvider } from "./testing/site.ts";
 
 /**
  * The page docs/restoring.md, run by its own commands: a real gateway on a real chain loses parts of its data. Each

@@ -9,9 +9,10 @@ import { configOf, parseSettings, SettingsError } from "@inference/gateway/setti
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { openChain } from "./chain.ts";
-import { gatewayEnvironment, gatewayUrl, launch, start, startProvider } from "./chaos/processes.ts";
+import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { type NodeSettings, nodeSettings } from "./settings.ts";
+import { startProvider } from "./testing/site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));
 const secret = "5e".repeat(32);

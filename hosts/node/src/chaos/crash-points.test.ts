@@ -8,8 +8,9 @@ import type { TestAccount } from "@inference/gateway/test/fund";
 import { tableNames } from "@inference/ledger/schema";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
+import { withSite } from "../testing/site.ts";
 import { auditBooks } from "./books.ts";
-import { askFor, gatewayUrl, launch, nothingHeld, type Running, withSite } from "./processes.ts";
+import { askFor, gatewayUrl, launch, nothingHeld, type Running } from "./processes.ts";
 import { runScript, steps } from "./script.ts";
 import type { CrashPoint } from "./victim.ts";
 
@@ -20,7 +21,7 @@ const CUTS = isDeep ? 1 : 4;
 
 const stages = ["before", "after"] as const;
 
-test("a death right before or after any commit: all of it or nothing of it is there, and the rest can be done again", async () => {
+test("a death right before or after any commit leaves the whole commit or nothing, and the rest can be repeated", async () => {
   const folder = mkdtempSync(join(tmpdir(), "crash-"));
   try {
     const reference = await runReference(join(folder, "reference.sqlite"));
@@ -129,7 +130,7 @@ const allCuts: readonly Cut[] = stages.flatMap((stage) => [
 ]);
 const cuts = allCuts.filter((_, index) => index % CUTS === 0);
 
-test("a gateway that dies at one side of any of a request's commits: nobody hears of what is not on disk, and all of it ends", () =>
+test("a gateway that dies at one side of any commit of a request has told its client only durable facts, and the request ends", () =>
   withSite(async ({ file, provider, env, accounts, start }) => {
     const keys = await accounts(cuts.length, 1_000_000);
     for (const [index, cut] of cuts.entries()) {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { withSite } from "../testing/site.ts";
 import { auditBooks } from "./books.ts";
-import { askFor, gatewayUrl, nothingHeld, withSite } from "./processes.ts";
+import { askFor, gatewayUrl, nothingHeld } from "./processes.ts";
 
 /** A state of a hold that the table refuses, and so at which of a request's commits it fails. */
 const failures = [
@@ -10,7 +11,7 @@ const failures = [
   ["settle", "settled"],
 ] as const;
 
-test("a commit that fails: 503 to all who wait, the process ends, and the next one ends what it left", () =>
+test("a commit that fails answers every waiting request with 503 and ends the process, and the next one ends its holds", () =>
   withSite(async ({ file, env, accounts, start }) => {
     const [account = assert.fail()] = await accounts(1, 1_000_000_000);
     for (const [commit, state] of failures) {

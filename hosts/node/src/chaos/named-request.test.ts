@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
+import { withSite } from "../testing/site.ts";
 import { auditBooks } from "./books.ts";
-import { askFor, gatewayUrl, nothingHeld, type Running, withSite } from "./processes.ts";
+import { askFor, gatewayUrl, nothingHeld, type Running } from "./processes.ts";
 import type { CrashPoint } from "./victim.ts";
 
 /** Requests with an `Idempotency-Key` whose gateway dies under them, sent again to the next one until it answers. */

@@ -1,16 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bookAccount } from "@inference/gateway/test/chaos/books";
 import { startEmptyChain } from "@inference/gateway/test/chaos/empty-chain";
 import type { TestAccount } from "@inference/gateway/test/fund";
-import type { NanoUsd } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
-import { withBooks } from "./books.ts";
 
 /** A program of ours as a process of its own. */
 export type Running = {
@@ -84,54 +77,8 @@ export async function start(program: Program): Promise<Running> {
   return { ...running, ready: await running.ready };
 }
 
-/** One test's folder, provider and gateways. `withSite` removes all of them at its end. */
-export type Site = {
-  folder: string;
-  /** The gateway's database. */
-  file: string;
-  provider: ProviderSimulator;
-  /** The settings of the site's gateway. */
-  env: Record<string, string>;
-  start(program: Program): Promise<Running>;
-  /** Accounts with a key each, in the ledger of a gateway that is not running. */
-  accounts(count: number, balanceNanoUsd: NanoUsd): Promise<TestAccount[]>;
-};
-
-const SECRET = "c5".repeat(32);
-
-export async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "site-"));
-  const file = join(folder, "gateway.sqlite");
-  const provider = await startProvider();
-  const running: Running[] = [];
-  try {
-    await work({
-      ...{ folder, file, provider, env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }) },
-      async start(program) {
-        const process = await start(program);
-        running.push(process);
-        return process;
-      },
-      accounts: (count, balanceNanoUsd) =>
-        withBooks(file, (ledger) =>
-          Promise.all(
-            Array.from({ length: count }, (_, index) => bookAccount(ledger, SECRET, index + 1, { balanceNanoUsd })),
-          ),
-        ),
-    });
-  } finally {
-    for (const process of running) await process.kill();
-    await provider.close();
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** The provider simulator. The gateway reads the usage history with the key that it infers with. */
-export function startProvider(): Promise<ProviderSimulator> {
-  return startProviderSimulator({ masterKey: MASTER_KEY, adminKey: MASTER_KEY, record: "light", errorBudget: null });
-}
-
-const MASTER_KEY = "provider-master-key";
+/** The key of every provider here. */
+export const MASTER_KEY = "provider-master-key";
 
 /** The chain of every gateway here. */
 const chain = await startEmptyChain(1_000_000_000_000_000);

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { withSite } from "../testing/site.ts";
 import { auditBooks } from "./books.ts";
-import { askFor, gatewayUrl, withSite } from "./processes.ts";
+import { askFor, gatewayUrl } from "./processes.ts";
 
 /** A file system of 2 MiB for the gateway. A removable file takes half of it. */
 const SMALL_DISK = `mount -t tmpfs -o size=2m tmpfs "$DISK" && cp -p "$BOOKS" "$DISK" &&

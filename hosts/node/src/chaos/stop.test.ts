@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { withSite } from "../testing/site.ts";
 import { auditBooks } from "./books.ts";
-import { askFor, gatewayUrl, withSite } from "./processes.ts";
+import { askFor, gatewayUrl } from "./processes.ts";
 
 test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", () =>
   withSite(async ({ file, env, accounts, start }) => {
