@@ -124,7 +124,7 @@ describe("the memory for bodies", () => {
     }
   });
 
-  test("is kept for clients that can pay once half of it is taken", async () => {
+  test("is kept for who can pay once half of it is taken", async () => {
     const { heldBodies } = stack.gateway;
     const others = Array.from({ length: 4 }, (_, index) => ({ name: `other ${index}`, hasCredential: true }));
     const bodies = others.map((sender) => {
