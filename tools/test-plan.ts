@@ -47,7 +47,6 @@ const FIRST: readonly string[] = [
   "chain",
   "ledger",
   "hosts/node/src/chaos/crash-points.test.ts",
-  "hosts/node/src/neighbours.test.ts",
   "hosts/node/src/settings.test.ts",
   "hosts/node/src/canary.test.ts",
   "hosts/node/src/full-disk.test.ts",

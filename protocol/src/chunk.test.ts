@@ -94,7 +94,7 @@ test("data that ends early, names no agent of the table or has too large an amou
   assert.throws(() => decodeChunk(data.with(1 + 22 + 20, 0xff)), /above the largest/);
 });
 
-test("what does not fit is not written", () => {
+test("a record that does not fit is not written", () => {
   assert.throws(() => encodeChunk([recordOf({ amountNanoUsd: -1 })]), RangeError);
   assert.throws(() => encodeChunk([recordOf({ root: "0x12" })]), RangeError);
   const part = (day: number) => ({ agent: recordOf({}).account, day, amountNanoUsd: 1 });

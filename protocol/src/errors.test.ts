@@ -71,7 +71,7 @@ test("a body always has the four fields, and metadata only if there is some", ()
   );
 });
 
-test("what will not heal in seconds never says when to come back", () => {
+test("an error that lasts longer than seconds has no retry time", () => {
   for (const code of codes) {
     const { retry } = errorTable[code];
     assert.deepEqual(errorHeaders({ code, message: "" }), { "x-should-retry": `${retry}` });
@@ -89,7 +89,7 @@ test("a wait of more than ten seconds is told in the body, and no client sleeps 
   assert.deepEqual(errorBody({ ...late(11), metadata }).error.metadata, { ...metadata, retry_after_s: 11 });
 });
 
-test("what is thrown carries what is answered", () => {
+test("a thrown error has its answer", () => {
   assert.throws(
     () => fail("model_not_found", "no such model", { param: "model" }),
     (error: unknown) => {

@@ -6,7 +6,7 @@ import { isRequestId, makeRequestId } from "./id.ts";
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-test("what is made is an id", () => {
+test("a new id is an id", () => {
   fc.assert(fc.property(time, random, (at, bytes) => assert.ok(isRequestId(makeRequestId(at, bytes)))));
 });
 
@@ -24,7 +24,7 @@ test("ids sort by time, and differ by their randomness", () => {
   );
 });
 
-test("what is not an id is none", () => {
+test("other texts are no ids", () => {
   const id = makeRequestId(1_800_000_000_000, new Uint8Array(10));
   const wrong = [
     "",

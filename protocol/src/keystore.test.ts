@@ -20,7 +20,7 @@ test("the example of the format's specification is opened", async () => {
   assert.equal(await openKeystore(JSON.stringify(example), "testpassword"), key);
 });
 
-test("what is no keystore, or has no key of the curve, opens nothing", async () => {
+test("a text that is no keystore, or has no key of the curve, is refused", async () => {
   for (const text of ["", "{}", "null", "[]", keystore(`0x${"ff".repeat(32)}`), keystore("0xa5")]) {
     assert.equal(await openKeystore(text, "open sesame"), undefined, text);
   }

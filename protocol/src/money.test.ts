@@ -41,7 +41,7 @@ test("dollars are printed exactly and read back the same", () => {
   for (const [nano, text] of examples) assert.equal(formatUsd(nano), text);
 });
 
-test("what is not a plain decimal of nine places within the bounds is no amount", () => {
+test("only a plain decimal of at most nine places within the bounds is an amount", () => {
   const texts = [
     "",
     ".",

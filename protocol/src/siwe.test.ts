@@ -230,7 +230,7 @@ const messages: fc.Arbitrary<SiweMessage> = fc
   )
   .filter((message) => URL.canParse(`http://${message.domain}`));
 
-test("what is formatted parses back to the same fields", () => {
+test("a formatted message parses back to the same fields", () => {
   fc.assert(
     fc.property(messages, (message) => assert.deepEqual(parseSiweMessage(formatSiweMessage(message)), message)),
   );
@@ -258,7 +258,7 @@ test("no text makes the parser throw", () => {
   }
 });
 
-test("what viem makes is accepted, with the same fields", () => {
+test("viem's messages are accepted, with the same fields", () => {
   fc.assert(
     fc.property(messages, (message) => {
       fc.pre(/^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]{1,5})?$/i.test(message.domain));

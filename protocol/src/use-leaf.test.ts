@@ -66,7 +66,7 @@ test("every field of a leaf, its account, contract and chain change it", () => {
   assert.equal(leaf({}), leaves[0]);
 });
 
-test("a statement that begins within a use charges the rest of it, and the parts come to the cost", () => {
+test("a statement that begins within a use charges its rest, and the parts add up to the cost", () => {
   const use = { endsAtNanoUsd: 100, costNanoUsd: 40 };
   assert.deepEqual(
     [0, 60, 61, 99, 100].map((before) => chargedOf(use, before)),
@@ -74,7 +74,7 @@ test("a statement that begins within a use charges the rest of it, and the parts
   );
 });
 
-test("what is no use of a ledger has no leaf", () => {
+test("values that no ledger has as a use have no leaf", () => {
   const leafOf = makeLeafOf(settlement, ACCOUNT, keccak);
   assert.throws(() => leafOf({ ...useAt(1), endsAtNanoUsd: -1 }, 0), RangeError);
   assert.throws(() => leafOf({ ...useAt(1), costNanoUsd: 0.5 }, 0), RangeError);

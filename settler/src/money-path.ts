@@ -28,7 +28,7 @@ export type MoneyHost = {
   ledger: LedgerClient;
   clientOf(rpcUrl: string): ChainClient;
   now(): number;
-  alert(source: "chain" | "settler" | "reconciliation", message: string): void;
+  alerts: Record<"chain" | "settler" | "reconciliation", (message: string) => void>;
   keccak?: Keccak;
   /** Whether the ledger may have been put back before the start. */
   mayBeCopy?: boolean;
@@ -46,7 +46,7 @@ export type MoneyPath = {
 
 export const RECONCILE_MS = 600_000;
 
-export function openMoneyPath(settings: MoneySettings, { clientOf, alert, ...host }: MoneyHost): MoneyPath {
+export function openMoneyPath(settings: MoneySettings, { clientOf, alerts, ...host }: MoneyHost): MoneyPath {
   const { SETTLEMENT_ADDRESS: settlement, SETTLER_PRIVATE_KEY: privateKey, WITNESS_RPC_URL: witness } = settings;
   const identity: ChainIdentity = {
     chainId: settings.PRIMARY_CHAIN_ID,
@@ -65,14 +65,14 @@ export function openMoneyPath(settings: MoneySettings, { clientOf, alert, ...hos
       startBlock: settings.SETTLEMENT_START_BLOCK,
       confirmations: settings.CONFIRMATIONS,
       stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-      onAlert: (message) => alert("chain", message),
+      onAlert: alerts.chain,
     }),
     settler:
       privateKey &&
       createSettler({
         ...{ ...parts, privateKey, limits: { window: settings.SETTLER_WINDOW } },
-        onAlert: (message) => alert("settler", message),
+        onAlert: alerts.settler,
       }),
-    reconciler: createReconciler({ ...parts, onAlert: (message) => alert("reconciliation", message) }),
+    reconciler: createReconciler({ ...parts, onAlert: alerts.reconciliation }),
   };
 }

@@ -31,7 +31,11 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       ledger: makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) }),
       clientOf: chainClientOf,
       now: Date.now,
-      alert: (source, message) => log("alert", source, { message }),
+      alerts: {
+        chain: (message) => log("alert", "chain", { message }),
+        settler: (message) => log("alert", "settler", { message }),
+        reconciliation: (message) => log("alert", "reconciliation", { message }),
+      },
     });
   }
 

@@ -78,7 +78,7 @@ test("an account whose object was restored spends nothing before it has heard th
   assert.equal((await ask()).status, 200);
 });
 
-test("a watcher whose process died goes on from its cursor with its alarm, asked by nobody", async () => {
+test("a watcher whose process died goes on from its cursor by its own alarm", async () => {
   const before = (await balance()) ?? 0;
   await chain.activateTwice(address, 1_000_000n);
   await chain.finalize();

@@ -46,7 +46,7 @@ function makeOutbox() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("what is written while deliveries are under way goes with the next ones, in one call for each target", async () => {
+test("deliveries that are added during a delivery go with the next ones, in one call for each target", async () => {
   const { rows, calls, write } = makeOutbox();
   const first = write("b", "ceiling");
   const others = ["c", "a", "d"].flatMap((id) => [write(id, "ceiling"), write(id, "account:b")]);
@@ -129,7 +129,7 @@ test("a target that answers again is called within a moment, however much is del
   }
 });
 
-test("what an object was delivering when its process died is made by the next question to it, before any lease", async () => {
+test("the next query to an object makes the deliveries that its dead process left, before any lease ends", async () => {
   const edge = await startEdge();
   try {
     const address = "0x00000000000000000000000000000000000000dd";

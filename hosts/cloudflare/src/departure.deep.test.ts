@@ -43,7 +43,7 @@ const departures: [name: string, address: Address, leave: (key: string) => Promi
   ],
 ];
 
-test("what takes 45 s is given up 25 s after its client left, and is final before its Worker is cut", {
+test("an answer of 45 s is given up 25 s after its client left, and is final before its Worker ends", {
   concurrency: true,
 }, async (context) => {
   await Promise.all(departures.map(([name, address, leave]) => context.test(name, () => assertFinal(address, leave))));

@@ -86,7 +86,7 @@ test("the check says what is wrong", async () => {
   await awaitCeiling(50_000_000_000);
 });
 
-test("of a gateway that does not come back, the check says all that it found", async () => {
+test("the check reports all findings of a gateway that does not come back", async () => {
   process.once("SIGHUP", () => void edge.restart());
   const { code, said } = await check("--deploy", `kill -HUP ${process.pid}`);
   assert.equal(code, 1, said);

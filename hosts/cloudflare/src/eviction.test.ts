@@ -150,7 +150,7 @@ for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftover
   }
 }
 
-test("with all of it over: accounts, uses and the ceiling are one number, and each step was evicted at", async () => {
+test("at the end accounts, uses and the ceiling agree, and an eviction occurred at each step", async () => {
   await checkSums(edge);
   console.log(`evicted: ${JSON.stringify(evicted)}`);
   for (const step of new Set([...steps, ...leftovers.map(([step]) => step)])) {

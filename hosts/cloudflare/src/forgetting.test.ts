@@ -105,7 +105,7 @@ test("an account that was used a lot and is idle keeps a log of one row, or none
   assert.equal((await rowsOf(host, account)).receipt.length, 31);
 });
 
-test("what is over and has to stay is looked at once a day, also in an object that was evicted", async () => {
+test("ended rows that have to stay are checked once a day, also in an object that was evicted", async () => {
   const { host, clock } = await open();
   const terms = { id: "req_open", digest: "digest", at: START, amountNanoUsd: 10, leaseMs: 30 * 24 * HOUR_MS };
   assert.equal(await hold(async (partition, command) => host.apply(partition, command), account, terms), "reserved");
@@ -120,7 +120,7 @@ function key(keyId: string, expiresAt: number | null = null): Commands["createKe
   return createKey(keyId, { at: START, nonceExpiresAt: START, window: "day", expiresAt });
 }
 
-test("an account that nobody ever credits wakes twice, and then there is nothing in it", async () => {
+test("an account that is never credited wakes twice, and then is empty", async () => {
   const { host, clock } = await open();
   for (const id of ["key1", "key2"]) await host.apply(stranger, key(id));
   const rung = await ringAll(host, clock);

@@ -54,7 +54,7 @@ test("the first is written at once, and those that come while the disk is busy t
   assert.equal(syncs.length, 2, "nothing is left to write");
 });
 
-test("who only read waits for what has gathered, and for nothing else", async () => {
+test("a read waits for the commit that has gathered, and for no other", async () => {
   const { commits, put, syncs } = makeDisk();
   await commits.settled();
   await put("a");
@@ -70,7 +70,7 @@ test("who only read waits for what has gathered, and for nothing else", async ()
   await Promise.all([second, reading]);
 });
 
-test("a commit that fails fails for everybody in it, and for nobody else", async () => {
+test("a commit that fails fails for every command in it, and for no other", async () => {
   const { commits, put, writes, syncs, fill } = makeDisk();
   await put("a");
   const group = [put("b"), put("c"), commits.settled()];

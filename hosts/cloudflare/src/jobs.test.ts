@@ -87,7 +87,7 @@ test("a delivery that fails more often than the runtime tries an alarm is made a
   assert.equal(await edge.object(ceilingPartition, "refusalsLeft"), 0);
 });
 
-test("that a delivery was made is written down by the next commit, or else by the alarm: it is not made again", async () => {
+test("the next commit, or else the alarm, records that a delivery was made: it is not made again", async () => {
   const outboxes = async () => [
     ((await edge.object(account, "rows", account, "outbox")) as unknown[]).length,
     ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length,
@@ -110,12 +110,12 @@ test("that a delivery was made is written down by the next commit, or else by th
   }
 });
 
-test("what an object does by itself cannot be called from afar", async () => {
+test("an object's own methods cannot be called by others", async () => {
   await assert.rejects(edge.object(account, "deliverSoon"), /ledger's door answered 500/);
   await eventually(async () => assert.match(edge.output(), /does not implement the method "deliverSoon"/));
 });
 
-test("what is over is forgotten, and what is not stays", async () => {
+test("ended rows are forgotten, and others stay", async () => {
   const at = Date.now();
   const nonces = [
     { nonce: "longoverlongover", digest: "session", expiresAt: at - 73 * 3_600_000 },

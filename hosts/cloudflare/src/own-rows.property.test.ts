@@ -54,7 +54,7 @@ type Model = Map<string, { table: TableName; id: string; row: Row }>;
 const NUM_RUNS = process.env.DEEP === "1" ? 5_000 : 100;
 const count = { folds: 0, failures: 0, failedWrites: 0 };
 
-test("what is read of an object's rows is what a map of them says, whatever happens to memory, log and tables", () => {
+test("an object's rows equal a map of them, through all changes of memory, log and tables", () => {
   fc.assert(fc.property(plan, play), { numRuns: NUM_RUNS });
   console.log(JSON.stringify(count));
   assert.ok(count.folds > NUM_RUNS && count.failures > NUM_RUNS / 4, JSON.stringify(count));

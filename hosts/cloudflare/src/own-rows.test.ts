@@ -80,7 +80,7 @@ test("an object whose rows are all gone is empty, in its log or in its tables", 
   for (const one of [rows, openOwnRows(storage)]) assert.equal(one.isEmpty(), true);
 });
 
-test("a long log is written anew as one row, and a short one is left", () => {
+test("a long log is rewritten as one row, and a short one stays", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 64, characters: 100_000 });
   for (let n = 0; n < 7; n += 1) commit(rows, put("total", "day", { requests: n }));
@@ -208,7 +208,7 @@ test("an object of another version is refused and left as it is", () => {
   }
 });
 
-test("what a row of the log does not name is what it was before, or null", () => {
+test("a property that a row of the log does not name keeps its value, or is null", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   const named = { state: "settled", upstreamId: "in its segment" };

@@ -79,7 +79,7 @@ test("a session spends what the settlement's own pool gives it, without a settin
   assert.ok(usage.cost_nano_usd > 0);
 });
 
-test("whoever owns a contract signs in for it, as an identity of its own, which has nothing of a wallet there", async () => {
+test("a contract's owner signs in for it, as an identity separate from a wallet with that address", async () => {
   const edge = await startBeside({});
   const owner = makeWallet();
   const contracts = [makeWallet().address, makeWallet().address] as const;

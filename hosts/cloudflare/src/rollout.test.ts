@@ -15,12 +15,14 @@ import { type Front, startRollout, type Versions } from "./testing/rollout.ts";
  * each row: the older one reads past what it does not know, and leaves it where it is. So a field that may not be
  * ignored makes another command, and a column that may not be ignored another schema.
  */
-const phases: [name: string, versions: Versions][] = [
+const allPhases: [name: string, versions: Versions][] = [
   ["half rolled out", { former: "older", latter: "newer" }],
   ["rolled out", { former: "newer", latter: "newer" }],
   ["rolled back", { former: "older", latter: "older" }],
-  ["half rolled out, the other half", { former: "newer", latter: "older" }],
+  ["half rolled back", { former: "newer", latter: "older" }],
 ];
+/** The first and the last one have each version before the other. */
+const phases = process.env.DEEP === "1" ? allPhases : allPhases.filter((_, index) => index % 3 === 0);
 let [, versions] = phases[0] ?? assert.fail();
 let front: Front = "former";
 let edge: Edge;
@@ -133,7 +135,7 @@ test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and k
   open = await leaveHolds();
 });
 
-test("what the newer version keeps in a row outlives the older one's writing it", async () => {
+test("the newer version's property of a row survives a write by the older version", async () => {
   front = "former";
   const [{ id, account } = assert.fail()] = open.filter(({ account }) => /[02468ace]$/.test(account));
   assert.equal(await edge.object(account, "versionOf", id), 2);

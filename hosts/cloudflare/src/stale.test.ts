@@ -40,7 +40,7 @@ async function call(method: string, path: string, token?: string, body?: object)
   return { status: response.status, code: answer.error?.code, answer: answer as object };
 }
 
-test("whatever KV still says: a used nonce is used, a revoked key and a revoked session are revoked, at once", async () => {
+test("with a stale KV, a used nonce is used, and a revoked key and a revoked session are revoked, at once", async () => {
   const signed = await sign();
   const { answer, status } = await call("POST", "/auth", undefined, signed);
   assert.equal(status, 200, JSON.stringify(answer));

@@ -72,7 +72,7 @@ test("where the ceiling allowed a request and its reply was lost, nothing is hel
   await assertServed(key);
 });
 
-test("where the account took a hold and its reply was lost, it lets go of it", async () => {
+test("an account whose reply was lost releases its hold", async () => {
   const { account, key, held } = await fund();
   // Then the next request is within what the ceiling has allowed.
   await assertServed(key);

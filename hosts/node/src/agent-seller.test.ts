@@ -32,7 +32,7 @@ test("an agent of the registry has its owner and its computer, until either is a
   assert.deepEqual(await sellerOf(agent), [other, null], "the computer was the seller's");
 });
 
-test("what the registry did not create cannot sell, whatever it answers", async () => {
+test("a contract that the registry did not create cannot sell", async () => {
   const { address: owner } = chain.deployer;
   const contracts = ["5f5ffd", "00", `7f${owner.slice(2).toLowerCase().padStart(64, "0")}5f5260205ff3`];
   assert.equal(await sellerOf(await chain.makeLookalike(owner)), null);
@@ -40,7 +40,7 @@ test("what the registry did not create cannot sell, whatever it answers", async 
   assert.equal(await sellerOf(other), null);
 });
 
-test("a node that does not answer says nothing of who may sell", async () => {
+test("a node that does not answer proves no seller", async () => {
   const agent = await chain.makeAgent(chain.deployer.address);
   for (const how of ["refusing", "silent"] as const) {
     chain.fail(how);

@@ -50,7 +50,7 @@ const bodies: [parser: string, body: object][] = [
   ["speech", { model: "voice", input: "Hello" }],
 ];
 
-describe("what the thread makes of a body is what is made of it in place:", () => {
+describe("the thread reads a body like the event loop:", () => {
   for (const [parser, body] of bodies) {
     test(`a body of ${parser}`, async () => {
       const expected = inPlace(jobOf(parser, JSON.stringify(body)));

@@ -18,7 +18,11 @@ export async function openChain(
     clientOf: chainClientOf,
     // The file may have been put back before the start.
     mayBeCopy: true,
-    alert: (source, message) => log("alert", source, { message }),
+    alerts: {
+      chain: (message) => log("alert", "chain", { message }),
+      settler: (message) => log("alert", "settler", { message }),
+      reconciliation: (message) => log("alert", "reconciliation", { message }),
+    },
   });
   const contradiction = await startContradiction(chainClientOf(settings.PRIMARY_RPC_URL, 1), path.identity);
   if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);

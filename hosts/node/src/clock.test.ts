@@ -66,7 +66,7 @@ test("a jump that is taken back within the minute never happened", () => {
   assert.deepEqual(state.jumps, [HOUR]);
 });
 
-test("a clock that jumps again before it was believed begins its minute anew", () => {
+test("a second jump of the clock restarts the minute", () => {
   const { state, now, pass, jump } = makeClocks();
   const before = now();
   jump(HOUR);

@@ -26,95 +26,75 @@ describe("a provider that falls silent", () => {
     const speed = 150;
     // Timers and clock alike: 15 s are 100 ms.
     const now = (): number => startedAt + (Date.now() - startedAt) * speed;
-    const stack = await startStack({ hurry: speed, now });
-    try {
-      const paid = await pay(
-        stack,
-        "/v1/chat/completions",
-        chatBody("sim-small", withFault("stall"), { stream: true }),
-      );
-      assert.ok(paid.text.split(": keep-alive\n\n").length > 4, paid.text.slice(-500));
-      assert.equal(chunksIn(paid.text).at(-1)?.error?.code, "upstream_timeout");
-      assertDelivered(paid, 10, "hold");
-      assert.ok(now() - paid.receipt.admittedAt >= 120_000, "not before two minutes of silence");
-      assert.ok(paid.receipt.resolvedAt - paid.receipt.admittedAt < 300_000, "and not long after");
-    } finally {
-      await stack.stop();
-    }
+    await using stack = await startStack({ hurry: speed, now });
+    const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault("stall"), { stream: true }));
+    assert.ok(paid.text.split(": keep-alive\n\n").length > 4, paid.text.slice(-500));
+    assert.equal(chunksIn(paid.text).at(-1)?.error?.code, "upstream_timeout");
+    assertDelivered(paid, 10, "hold");
+    assert.ok(now() - paid.receipt.admittedAt >= 120_000, "not before two minutes of silence");
+    assert.ok(paid.receipt.resolvedAt - paid.receipt.admittedAt < 300_000, "and not long after");
   });
 });
 
 describe("a reader that stops reading", () => {
   test("is left behind, and pays for the whole answer that was made for it", async () => {
-    const stack = await startStack({ request: { stalledReaderMs: 300 }, drainMs: 60_000 });
-    try {
-      const account = await stack.account(1_000 * USD);
-      const tag = makeTag();
-      const body = chatBody("sim-small", "[[tokens=6000]]", { n: 8, max_tokens: 6000 })(tag);
-      const stream = await openChatStream(stack, account, body);
-      await stream.readUntil(() => stream.text() !== "");
-      const paid = await paidFor(stack, account, tag);
-      assertBilledExactly(paid);
-      assert.equal(paid.detail.usage?.completionTokens, 48_000);
-      assert.equal(paid.detail.cancelled, true);
-      stream.leave();
-    } finally {
-      await stack.stop();
-    }
+    await using stack = await startStack({ request: { stalledReaderMs: 300 }, drainMs: 60_000 });
+    const account = await stack.account(1_000 * USD);
+    const tag = makeTag();
+    const body = chatBody("sim-small", "[[tokens=6000]]", { n: 8, max_tokens: 6000 })(tag);
+    const stream = await openChatStream(stack, account, body);
+    await stream.readUntil(() => stream.text() !== "");
+    const paid = await paidFor(stack, account, tag);
+    assertBilledExactly(paid);
+    assert.equal(paid.detail.usage?.completionTokens, 48_000);
+    assert.equal(paid.detail.cancelled, true);
+    stream.leave();
   });
 });
 
 describe("half a connection", () => {
   for (const stream of [true, false]) {
     test(`is enough for an answer: who ends their side gets all of it, and pays for it; stream: ${stream}`, async () => {
-      const stack = await startStack();
-      try {
-        const account = await stack.account(1_000 * USD);
-        const tag = makeTag();
-        const oneSecond = `[[tokens=40]]${stream ? "[[drip=25]]" : "[[delay=1000]]"}`;
-        const socket = connect({ port: Number(new URL(stack.url).port), host: "127.0.0.1", allowHalfOpen: true });
-        let text = "";
-        socket.setEncoding("utf8").on("data", (data) => {
-          text += data;
-        });
-        socket.end(chatRequestBytes(account.key, chatBody("sim-small", oneSecond, { stream })(tag)));
-        await once(socket, "end");
-        if (stream) assert.equal(text.split('"delta":{"content":"').length - 1, 40);
-        else assert.match(text, /HTTP\/1.1 200 OK[\s\S]*"completion_tokens":40/);
-        const paid = await paidFor(stack, account, tag);
-        assertBilledExactly(paid);
-        assert.equal(paid.detail.cancelled, false);
-      } finally {
-        await stack.stop();
-      }
+      await using stack = await startStack();
+      const account = await stack.account(1_000 * USD);
+      const tag = makeTag();
+      const oneSecond = `[[tokens=40]]${stream ? "[[drip=25]]" : "[[delay=1000]]"}`;
+      const socket = connect({ port: Number(new URL(stack.url).port), host: "127.0.0.1", allowHalfOpen: true });
+      let text = "";
+      socket.setEncoding("utf8").on("data", (data) => {
+        text += data;
+      });
+      socket.end(chatRequestBytes(account.key, chatBody("sim-small", oneSecond, { stream })(tag)));
+      await once(socket, "end");
+      if (stream) assert.equal(text.split('"delta":{"content":"').length - 1, 40);
+      else assert.match(text, /HTTP\/1.1 200 OK[\s\S]*"completion_tokens":40/);
+      const paid = await paidFor(stack, account, tag);
+      assertBilledExactly(paid);
+      assert.equal(paid.detail.cancelled, false);
     });
 
     test(`does not hide who has gone: they pay for what was made; stream: ${stream}`, async () => {
-      const stack = await startStack({ drainMs: 200 });
-      try {
-        const account = await stack.account(1_000 * USD);
-        const tag = makeTag();
-        const slow = `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`;
-        const socket = connect({ port: Number(new URL(stack.url).port), host: "127.0.0.1" });
-        let text = "";
-        socket.setEncoding("utf8").on("data", (data) => {
-          text += data;
-        });
-        const tokens = () => text.split('"delta":{"content":"').length - 1;
-        socket.write(chatRequestBytes(account.key, chatBody("sim-small", slow, { stream })(tag)));
-        await eventually(() => providerRecords(stack, tag).length > 0);
-        if (stream) await eventually(() => tokens() >= 4);
-        // Without unread bytes this ends the connection, and resets nothing.
-        socket.destroy();
-        const made = tokens();
-        const { receipt, detail } = await paidFor(stack, account, tag);
-        assert.deepEqual([receipt.state, detail.cancelled], ["settled", true]);
-        assert.ok(receipt.resolvedAt - receipt.admittedAt < 2_000, "it was read on for a client that had gone");
-        if (stream) assert.ok(receipt.chargeNanoUsd >= Math.max(4, made) * SMALL.completionNanoUsd);
-        else assert.equal(receipt.chargeNanoUsd, receipt.heldNanoUsd);
-      } finally {
-        await stack.stop();
-      }
+      await using stack = await startStack({ drainMs: 200 });
+      const account = await stack.account(1_000 * USD);
+      const tag = makeTag();
+      const slow = `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`;
+      const socket = connect({ port: Number(new URL(stack.url).port), host: "127.0.0.1" });
+      let text = "";
+      socket.setEncoding("utf8").on("data", (data) => {
+        text += data;
+      });
+      const tokens = () => text.split('"delta":{"content":"').length - 1;
+      socket.write(chatRequestBytes(account.key, chatBody("sim-small", slow, { stream })(tag)));
+      await eventually(() => providerRecords(stack, tag).length > 0);
+      if (stream) await eventually(() => tokens() >= 4);
+      // Without unread bytes this ends the connection, and resets nothing.
+      socket.destroy();
+      const made = tokens();
+      const { receipt, detail } = await paidFor(stack, account, tag);
+      assert.deepEqual([receipt.state, detail.cancelled], ["settled", true]);
+      assert.ok(receipt.resolvedAt - receipt.admittedAt < 2_000, "it was read on for a client that had gone");
+      if (stream) assert.ok(receipt.chargeNanoUsd >= Math.max(4, made) * SMALL.completionNanoUsd);
+      else assert.equal(receipt.chargeNanoUsd, receipt.heldNanoUsd);
     });
   }
 });

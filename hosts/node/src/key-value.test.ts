@@ -29,7 +29,7 @@ test("a put waits for no commit of the ledger's, and is there at the next start"
   ledger.close();
 });
 
-test("what is put is had again, replaced by the next put, and gone when deleted", async () => {
+test("a value is returned, replaced by the next put, and gone when deleted", async () => {
   const { store } = open();
   assert.equal(await store.get("a"), null);
   await store.put("a", "1");
@@ -56,7 +56,7 @@ test("a value is gone at its time, not before, and a put without a time stays", 
   assert.equal(await store.get("a"), "3");
 });
 
-test("what is over does not stay in the file", async () => {
+test("expired values leave the file", async () => {
   const { store, clock, rows } = open();
   await store.put("stays", "1");
   for (let session = 0; session < 10_000; session++) {

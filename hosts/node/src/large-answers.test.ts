@@ -38,7 +38,7 @@ async function askWithoutReading({ key }: TestAccount, path: string, body: objec
   return response;
 }
 
-test("of large unread answers little is held, and they end when their readers stand still", async () => {
+test("large unread answers take little memory, and end when their readers stand still", async () => {
   const [answer] = worstAnswers(20);
   assert.ok(answer !== undefined);
   provider.say({

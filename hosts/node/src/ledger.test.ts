@@ -114,7 +114,7 @@ const spent = async (ledger: NodeLedger): Promise<[number, number]> => {
   return [settledNanoUsd, heldNanoUsd];
 };
 
-test("what a turn changes is one commit, however many asked, and nobody is answered before it", async () => {
+test("all changes of a turn are one commit, and every reply waits for it", async () => {
   const { ledger, seen, database } = await openWithAccount();
   const answers = Array.from({ length: 30 }, (_, n) =>
     reserve(ledger, `r${n}`).then(({ status }) => seen.push(status)),
@@ -401,7 +401,7 @@ test("a delivery that failed is made again after a while", async () => {
   assert.equal(alerts.length, 1, alerts.join());
 });
 
-test("what a process left open is the next one's to end", async () => {
+test("the next process ends the holds of the last one", async () => {
   const file = join(folder, "open.sqlite");
   const first = openLedger({ file });
   await first.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
@@ -419,7 +419,7 @@ test("what a process left open is the next one's to end", async () => {
   database.close();
 });
 
-test("what is over is forgotten after 48 hours, what is open or young is not, nor receipts", async () => {
+test("ended rows are forgotten after 48 hours; open rows, young rows and receipts are not", async () => {
   const { ledger, database, clock } = await openWithAccount();
   const count = (table: string): number =>
     Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count);

@@ -81,7 +81,7 @@ test("garbage behind a request whose answer is under way cuts the connection, an
   await server.close();
 });
 
-test("an expectation nobody has heard of changes nothing", async () => {
+test("an unknown expectation changes nothing", async () => {
   const server = await listen(app, here);
   const socket = await open(server.url);
   const answer = new Promise<string>((resolve) => socket.once("data", (data: Buffer) => resolve(data.toString())));
@@ -104,7 +104,7 @@ function countBegun(answer: (host: HostBindings | undefined) => Promise<Response
   return { counts, fetch };
 }
 
-test("of requests that come at once, a few begin in each turn of the event loop, and all are answered", async () => {
+test("a few of the requests that come at once begin in each turn of the event loop, and all are answered", async () => {
   const { counts, fetch } = countBegun(async () => new Response("ok"));
   const server = await listen({ fetch }, here);
   const sockets = await Promise.all(Array.from({ length: 200 }, () => open(server.url)));

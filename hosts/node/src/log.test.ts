@@ -43,7 +43,7 @@ test("nothing that a client sends or gets is logged: a field is an id, a number,
   }
 });
 
-test("what a library prints is one line of JSON, as everything on stderr is, without its stack", () => {
+test("a library's output is one line of JSON on stderr, without its stack", () => {
   const said = `import { logWhatIsPrinted } from "./log.ts"; logWhatIsPrinted(); console.error(new Error("broken\\noff"));`;
   const args = ["--input-type=module", "--eval", said];
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: import.meta.dirname, encoding: "utf8" });

@@ -26,30 +26,26 @@ after(async () => {
   await stack.stop();
 });
 
-test("a body that does not come in time is a timeout, and one that breaks off harms nobody", async () => {
-  const hurried = await startStack({ hurry: 50 });
-  try {
-    const { key } = await hurried.account(USD);
-    const head = `POST ${CHAT} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
-    const json = "content-type: application/json\r\n";
-    for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
-      const text = await sendBytes(hurried.url, `${head}${json}${framing}\r\n\r\n`);
-      assert.match(text, /^HTTP\/1\.1 408 /);
-      assert.match(text, /"code":"request_timeout"/);
-      assert.match(text, /x-should-retry: true/i);
-    }
-    for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
-      const chunk = framing.startsWith("content") ? '{"model":' : '9\r\n{"model":\r\n';
-      await leave(hurried, `${head}${json}${framing}\r\n\r\n${chunk}`);
-    }
-    assert.deepEqual(
-      hurried.logged.filter(({ level }) => level === "alert"),
-      [],
-      "a client can wake the operator",
-    );
-  } finally {
-    await hurried.stop();
+test("a late body is a timeout, and one that breaks off harms no other request", async () => {
+  await using hurried = await startStack({ hurry: 50 });
+  const { key } = await hurried.account(USD);
+  const head = `POST ${CHAT} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
+  const json = "content-type: application/json\r\n";
+  for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
+    const text = await sendBytes(hurried.url, `${head}${json}${framing}\r\n\r\n`);
+    assert.match(text, /^HTTP\/1\.1 408 /);
+    assert.match(text, /"code":"request_timeout"/);
+    assert.match(text, /x-should-retry: true/i);
   }
+  for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
+    const chunk = framing.startsWith("content") ? '{"model":' : '9\r\n{"model":\r\n';
+    await leave(hurried, `${head}${json}${framing}\r\n\r\n${chunk}`);
+  }
+  assert.deepEqual(
+    hurried.logged.filter(({ level }) => level === "alert"),
+    [],
+    "a client can wake the operator",
+  );
 });
 /** Sends half of a request and goes. */
 async function leave(on: Stack, bytes: string): Promise<void> {

@@ -5,7 +5,7 @@ import { type Neighbourhood, startNeighbourhood } from "./testing/neighbours/nei
 
 /**
  * One customer cannot harm another: what hostile clients do is felt by a paying customer within these bounds alone. It
- * takes minutes and a machine of its own. `neighbours.test.ts` shows that the customer is served.
+ * takes minutes and a machine of its own. `neighbours.deep.test.ts` shows that the customer is served.
  */
 const CUSTOMER_MS = 250;
 const MEMORY_MIB = 1024;

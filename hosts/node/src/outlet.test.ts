@@ -59,7 +59,7 @@ test("status and headers are there before the first byte, and each write arrives
   assert.deepEqual([received.join(""), outlet.waitingBytes(), told.gone], ["onetwothree", 0, 0]);
 });
 
-test("what a slow reader has not taken waits, is reported, and arrives whole and in order after the end", async () => {
+test("bytes for a slow reader wait, are reported, and arrive whole and in order after the end", async () => {
   const { outlet, told, response } = await open();
   const pieces = Array.from({ length: 400 }, (_, index) => pieceOf(index, 32 * KIB));
   for (const piece of pieces) outlet.write(piece);

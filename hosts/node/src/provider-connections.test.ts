@@ -73,7 +73,7 @@ for (const [what, pieces] of Object.entries(informational)) {
   });
 }
 
-test("what looks like 100 Continue within an answer is a part of it", async () => {
+test("bytes like 100 Continue within an answer are a part of it", async () => {
   const { send } = await open((socket) => {
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${4 + CONTINUE.length}\r\n\r\n`;
     void writeApart(socket, [head, "good", CONTINUE]);
@@ -82,7 +82,7 @@ test("what looks like 100 Continue within an answer is a part of it", async () =
 });
 
 for (const delayMs of [0, 1, 3, 8]) {
-  test(`a second answer that comes ${delayMs} ms after the first one reaches nobody`, async () => {
+  test(`a second answer that comes ${delayMs} ms after the first one is discarded`, async () => {
     const { send } = await open((socket, path) => {
       socket.write(whole(path));
       const stray = (): boolean => socket.write(whole("stray"));

@@ -100,21 +100,17 @@ test("an agent's former owner takes nothing from the present one", async () => {
 });
 
 test("a body that never comes, with a revoked key, takes nothing more once one of them was late", async () => {
-  const hurried = await startStack({ now: () => now, hurry: 100, operator: { accountRequestsPerMinute: LIMIT } });
-  try {
-    const account = await hurried.account(USD);
-    const stolen = await hurried.addKey(account.address);
-    const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
-    await hurried.put(accountPartition(account.address), revoke);
-    const headers = { authorization: `Bearer ${stolen.key}`, "content-type": "application/json" };
-    const head = Object.entries({ ...headers, host: "gateway.test", "content-length": "9" });
-    const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    const late = () => sendBytes(hurried.url, `POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n{`);
-    for (let left = LIMIT; left > 0; left--) assert.match(await late(), /^HTTP\/1\.1 408 /);
-    assert.equal((await hurried.call("/api/v1/key", { key: account.key })).status, 200);
-  } finally {
-    await hurried.stop();
-  }
+  await using hurried = await startStack({ now: () => now, hurry: 100, operator: { accountRequestsPerMinute: LIMIT } });
+  const account = await hurried.account(USD);
+  const stolen = await hurried.addKey(account.address);
+  const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
+  await hurried.put(accountPartition(account.address), revoke);
+  const headers = { authorization: `Bearer ${stolen.key}`, "content-type": "application/json" };
+  const head = Object.entries({ ...headers, host: "gateway.test", "content-length": "9" });
+  const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const late = () => sendBytes(hurried.url, `POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n{`);
+  for (let left = LIMIT; left > 0; left--) assert.match(await late(), /^HTTP\/1\.1 408 /);
+  assert.equal((await hurried.call("/api/v1/key", { key: account.key })).status, 200);
 });
 
 describe("small bodies that never come, with a key of an account's, take none of its memory", () => {

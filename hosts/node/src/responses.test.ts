@@ -66,7 +66,7 @@ for (const [name, makeBody] of [
   ["whole", (bytes: number) => new Uint8Array(bytes).fill(1)],
   ["streamed", inPieces],
 ] as const) {
-  test(`150 responses that nobody reads are gone after the limit, memory too: ${name}`, async () => {
+  test(`150 unread responses are gone after the limit, memory too: ${name}`, async () => {
     const { counts, fetch } = countUnderWay(makeBody);
     const server = await serve(fetch);
     const before = bytesInUse({ outside: true });
@@ -144,7 +144,7 @@ function answerLate(ms: number) {
   return { counts, fetch };
 }
 
-test("who ends their side after a request gets the whole answer", async () => {
+test("a client that ends its side after a request gets the whole answer", async () => {
   const { counts, fetch } = answerLate(700);
   const client = await open(await serve(fetch), "/");
   let text = "";
@@ -158,7 +158,7 @@ test("who ends their side after a request gets the whole answer", async () => {
   assert.equal(counts.gone, 0);
 });
 
-test("who ends their side before a streamed answer begins gets all of it, in the middle of one has left", async () => {
+test("a client that ends its side before a streamed answer begins gets all of it; in the middle of one it has left", async () => {
   let gone = 0;
   const server = await serve(async ({ signal }) => {
     signal.addEventListener("abort", () => {
@@ -205,7 +205,7 @@ for (const how of ["an end", "a reset"] as const) {
   });
 }
 
-test("HTTP/1.0 has no informational responses: who ends their side has left", async () => {
+test("HTTP/1.0 has no informational responses: a client that ends its side has left", async () => {
   const { counts, fetch } = answerLate(2_000);
   const client = await open(await serve(fetch), "/", "1.0");
   await eventually(() => counts.begun === 1);

@@ -83,7 +83,10 @@ async function withLedger(database: DatabaseSync, work: (ledger: LedgerClient) =
 
 /** The next start names the block that accounts wait for. */
 async function reread(ledger: LedgerClient, chain: Partition): Promise<void> {
-  await ledger.run(() => send(chain, { type: "reread", at: Date.now(), readyFrom: 0 }));
+  const cursor = await ledger.read(chain, { type: "cursor" });
+  // A reading is later than the last one, also if the clock was set back.
+  const at = Math.max(Date.now(), (cursor?.replay ?? 0) + 1);
+  await ledger.run(() => send(chain, { type: "reread", at, readyFrom: 0 }));
 }
 
 async function refill(ledger: LedgerClient, parts: { chain: Partition; limit: Partition }): Promise<void> {

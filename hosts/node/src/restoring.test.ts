@@ -27,17 +27,11 @@ import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { createPublicClient, http } from "viem";
 import { withBooks } from "./chaos/books.ts";
-import {
-  askFor,
-  gatewayEnvironment,
-  gatewayUrl,
-  launch,
-  type ProviderProcess,
-  startProvider,
-} from "./chaos/processes.ts";
+import { askFor, gatewayEnvironment, gatewayUrl, launch } from "./chaos/processes.ts";
 import { openDatabase } from "./database.ts";
 import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
+import { startProvider } from "./testing/site.ts";
 
 /**
  * The page docs/restoring.md, run by its own commands: a real gateway on a real chain loses parts of its data. Each
@@ -63,7 +57,7 @@ const stolen = makeKey(credentials, alice, {});
 const session = credentials.issue("is", alice);
 
 let chain: PrimaryChain;
-let provider: ProviderProcess;
+let provider: Awaited<ReturnType<typeof startProvider>>;
 let environment: Record<string, string>;
 let gateway: { url: string; stop(signal: NodeJS.Signals): Promise<unknown>; alerts(): string[] };
 /** The cost of every served request, by account. */
@@ -92,7 +86,7 @@ before(async () => {
 });
 after(async () => {
   await gateway?.stop("SIGKILL");
-  await provider?.kill();
+  await provider?.close();
   await chain?.stop();
 });
 
@@ -112,7 +106,9 @@ async function follow(heading: string, variables: Record<string, string> = {}): 
   const commands = PAGE.split(`\n### ${heading}\n`)[1]?.match(/```sh\n([^`]+)```/)?.[1];
   assert.ok(commands !== undefined, heading);
   const env = { ...process.env, ...environment, BACKUP: backup, ...variables };
-  const { stdout } = await promisify(execFile)("bash", ["-euc", commands], { cwd: ROOT, env });
+  // The program of `npm run gateway`, without npm and the dashboard's build.
+  const direct = commands.replaceAll("npm run gateway --", `"${process.execPath}" hosts/node/src/main.ts`);
+  const { stdout } = await promisify(execFile)("bash", ["-euc", direct], { cwd: ROOT, env });
   return stdout;
 }
 

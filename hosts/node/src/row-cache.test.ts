@@ -210,7 +210,7 @@ test("a fraction, and what is no number, is not stored", () => {
   }
 });
 
-test("what is written once is in memory until its commit; what is needed again stays", () => {
+test("a row that is written once is in memory until its commit; a row that requests need stays", () => {
   const { cache, commit, database } = open();
   const rows = cache.partition("account:a");
   cache.write("account:a", [

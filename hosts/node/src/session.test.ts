@@ -211,7 +211,7 @@ describe("a personal session", () => {
     assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
   });
 
-  test("is told its capacity of the day, what of it is held, used and left, and when it resets", async () => {
+  test("is told its capacity of the day, the held, used and remaining amounts, and when it resets", async () => {
     const wallet = makeWallet();
     await chain.stake(wallet.address, 3);
     await goTo(noonTomorrow());
@@ -256,7 +256,7 @@ describe("a personal session", () => {
 });
 
 describe("a capacity", () => {
-  test("is read once for all who wait for it, again after a minute, and not before", async () => {
+  test("is read once for all waiting requests, again after a minute, and not before", async () => {
     const wallet = makeWallet();
     await chain.stake(wallet.address, 1);
     await goTo(noonTomorrow());
@@ -478,7 +478,7 @@ describe("an agent's session", () => {
     assert.equal((await ask(await signIn(buyer, agent))).status, 200);
   });
 
-  test("is told 503, never 403, where the chain does not say who owns the token", async () => {
+  test("is told 503, never 403, where the chain does not name the token's owner", async () => {
     const owner = makeWallet();
     const agent = await chain.makeAgent(owner.address);
     await chain.stake(agent, 1);

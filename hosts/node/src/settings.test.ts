@@ -8,24 +8,23 @@ import { limits } from "@inference/gateway/config";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
-import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { type NodeSettings, nodeSettings } from "./settings.ts";
+import { startProvider } from "./testing/site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));
 const secret = "5e".repeat(32);
-const masterKey = "provider-master-key";
-let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
+let provider: Awaited<ReturnType<typeof startProvider>>;
 /** Settings that a gateway starts with. */
 let right: Record<string, string>;
 before(async () => {
-  provider = await startProviderSimulator({ masterKey, adminKey: `${masterKey}-admin` });
+  provider = await startProvider();
   right = gatewayEnvironment({
     databaseFile: join(folder, "gateway.sqlite"),
     secret,
-    provider: { ...provider, masterKey },
+    provider,
   });
 });
 after(async () => {

@@ -20,7 +20,7 @@ const passwordFile = join(folder, "password");
 writeFileSync(passwordFile, `${password}\n`);
 
 const keyOf = async (env: Record<string, string>): Promise<string | undefined> => {
-  const provider = { url: "http://127.0.0.1:9", masterKey: "key" };
+  const provider = { url: "http://127.0.0.1:9" };
   const right = gatewayEnvironment({ databaseFile: "none", secret: "5e".repeat(32), provider });
   return (await withSettlerKey(parseSettings(nodeSettings, { ...right, ...env }))).SETTLER_PRIVATE_KEY;
 };

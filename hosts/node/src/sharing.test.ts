@@ -83,7 +83,7 @@ describe("the memory for bodies", () => {
     }
   });
 
-  test("is not filled by who has no credential: others sign in meanwhile", async () => {
+  test("is not filled by clients without a credential: others sign in meanwhile", async () => {
     const proxied = await startStack({ operator: { addressHeader: "x-forwarded-for" } });
     const trickle = makeTrickle(proxied);
     try {
@@ -190,24 +190,20 @@ describe("the memory for bodies", () => {
 describe("the turns at a model", () => {
   const queue = { atOnce: 1, waiting: 8, waitMs: 20_000 };
 
-  test("are not waited for by who cannot pay: the line is for those who can", async () => {
-    const stack = await startStack({ operator: { queue } });
-    try {
-      const [first, second] = [await stack.account(USD), await stack.account(USD)];
-      const busy = ask(stack, first, bodyOf("[[delay=1500]]"));
-      await eventually(() => stack.gateway.live.size === 1);
-      const free = await Promise.all(Array.from({ length: 9 }, () => freeSession(stack)));
-      const refused = await Promise.all(free.map((session) => ask(stack, session, bodyOf("hello"))));
-      for (const answer of refused) assertError(answer, 402, "capacity_exhausted");
-      const [empty, limited] = [await stack.account(0), await stack.account(USD, { window: "day", limitNanoUsd: 1 })];
-      assertError(await ask(stack, empty, bodyOf("hello")), 402, "insufficient_balance");
-      assertError(await ask(stack, limited, bodyOf("hello")), 402, "key_limit_exceeded");
-      const next = ask(stack, second, bodyOf("hello"));
-      await eventually(() => stack.gateway.queue.waiting() === 1);
-      assert.deepEqual([(await busy).status, (await next).status], [200, 200]);
-    } finally {
-      await stack.stop();
-    }
+  test("are not waited for by clients that cannot pay", async () => {
+    await using stack = await startStack({ operator: { queue } });
+    const [first, second] = [await stack.account(USD), await stack.account(USD)];
+    const busy = ask(stack, first, bodyOf("[[delay=1500]]"));
+    await eventually(() => stack.gateway.live.size === 1);
+    const free = await Promise.all(Array.from({ length: 9 }, () => freeSession(stack)));
+    const refused = await Promise.all(free.map((session) => ask(stack, session, bodyOf("hello"))));
+    for (const answer of refused) assertError(answer, 402, "capacity_exhausted");
+    const [empty, limited] = [await stack.account(0), await stack.account(USD, { window: "day", limitNanoUsd: 1 })];
+    assertError(await ask(stack, empty, bodyOf("hello")), 402, "insufficient_balance");
+    assertError(await ask(stack, limited, bodyOf("hello")), 402, "key_limit_exceeded");
+    const next = ask(stack, second, bodyOf("hello"));
+    await eventually(() => stack.gateway.queue.waiting() === 1);
+    assert.deepEqual([(await busy).status, (await next).status], [200, 200]);
   });
 
   test("do not pass while the chain is asked for a session's capacity", async () => {
@@ -360,28 +356,24 @@ describe("the questions about sessions", () => {
       asked += 1;
       return { capacityNanoUsd: USD, at: now };
     };
-    const stack = await startStack({ now: () => now, chain: { capacityToday } });
-    try {
-      const session = await freeSession(stack);
-      for (const [passedMs, asks] of [
-        [0, 1],
-        [9 * 60_000, 1],
-        [60_000 - 1, 1],
-        [1, 2],
-      ] as const) {
-        now += passedMs;
-        assert.equal((await look(stack, session, "")).status, 200);
-        assert.equal(asked, asks, `after ${passedMs} ms more`);
-      }
-      now += 60_000;
-      await stack.gateway.prices.refresh();
+    await using stack = await startStack({ now: () => now, chain: { capacityToday } });
+    const session = await freeSession(stack);
+    for (const [passedMs, asks] of [
+      [0, 1],
+      [9 * 60_000, 1],
+      [60_000 - 1, 1],
+      [1, 2],
+    ] as const) {
+      now += passedMs;
       assert.equal((await look(stack, session, "")).status, 200);
-      assert.equal(asked, 2);
-      assert.equal((await ask(stack, session, bodyOf("hello"))).status, 200);
-      assert.equal(asked, 3);
-    } finally {
-      await stack.stop();
+      assert.equal(asked, asks, `after ${passedMs} ms more`);
     }
+    now += 60_000;
+    await stack.gateway.prices.refresh();
+    assert.equal((await look(stack, session, "")).status, 200);
+    assert.equal(asked, 2);
+    assert.equal((await ask(stack, session, bodyOf("hello"))).status, 200);
+    assert.equal(asked, 3);
   });
 });
 

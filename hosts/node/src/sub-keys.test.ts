@@ -156,7 +156,7 @@ test("a capacity is spent here before the provider's own limit is: its key is ne
   assert.ok(view.heldNanoUsd === 0 && view.settledNanoUsd <= 200_000);
 });
 
-test("concurrent first requests make one key, and who has no capacity none", async () => {
+test("concurrent first requests make one key, and none without capacity", async () => {
   const before = ownKeys().length;
   const identity = await makeIdentity(USD);
   const said = await Promise.all(Array.from({ length: 8 }, () => ask(identity.key)));
@@ -225,7 +225,7 @@ test("a store that keeps nothing is no reason to make a key for every request", 
   await stack.gateway.prices.refresh();
 });
 
-test("a record that nobody can read is as none", async () => {
+test("an unreadable record counts as none", async () => {
   const identity = await makeIdentity(USD);
   for (const nonsense of ["{", "null", "{}"]) {
     await stack.gateway.environment.keyValue.put(identity.name, nonsense);

@@ -93,7 +93,7 @@ describe("a provider that says what the simulator does not", () => {
   });
   after(() => provider?.stop());
 
-  test("who reads nothing for a while goes on reading; who does so for longer has left", async () => {
+  test("a reader may pause for a while; one that pauses for longer has left", async () => {
     // More than all buffers between here and there: comments, which cost nothing.
     const comment = `: ${"x".repeat(65_534)}\n\n`;
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
@@ -106,20 +106,16 @@ describe("a provider that says what the simulator does not", () => {
       yield `data: ${events[1]}\n\ndata: [DONE]\n\n`;
     }
     provider.say({ headers: { "content-type": "text/event-stream" }, body });
-    const stack = await startStack({ provider: provider.url, request: limits });
-    try {
-      for (const isServed of [true, false]) {
-        const account = await stack.account(USD);
-        const partition = accountPartition(account.address);
-        const untilSettled = () =>
-          eventually(async () => (await stack.rows("receipt", partition)).some(({ state }) => state === "settled"));
-        const pause = isServed ? sleep(limits.stalledReaderMs / 20) : untilSettled();
-        assert.equal(await readAfter(stack, account, pause), isServed);
-        const { detail } = await settledOne(stack, account.address);
-        assert.equal(detail.cancelled, !isServed);
-      }
-    } finally {
-      await stack.stop();
+    await using stack = await startStack({ provider: provider.url, request: limits });
+    for (const isServed of [true, false]) {
+      const account = await stack.account(USD);
+      const partition = accountPartition(account.address);
+      const untilSettled = () =>
+        eventually(async () => (await stack.rows("receipt", partition)).some(({ state }) => state === "settled"));
+      const pause = isServed ? sleep(limits.stalledReaderMs / 20) : untilSettled();
+      assert.equal(await readAfter(stack, account, pause), isServed);
+      const { detail } = await settledOne(stack, account.address);
+      assert.equal(detail.cancelled, !isServed);
     }
   });
 
@@ -128,20 +124,16 @@ describe("a provider that says what the simulator does not", () => {
       yield '{"error":';
       await new Promise(() => undefined);
     }
-    const stack = await startStack({ provider: provider.url, hurry: 10 });
-    try {
-      const account = await stack.account(USD);
-      for (const [status, code] of [
-        [429, "upstream_unavailable"],
-        [500, "upstream_error"],
-      ] as const) {
-        provider.say({ status, body: endless });
-        const answer = await stack.call("/v1/chat/completions", { key: account.key, body: chat("hi") });
-        assert.match(await answer.text(), new RegExp(`"code":"${code}"`));
-        assert.equal((await stack.balance(account.address)).heldNanoUsd, 0);
-      }
-    } finally {
-      await stack.stop();
+    await using stack = await startStack({ provider: provider.url, hurry: 10 });
+    const account = await stack.account(USD);
+    for (const [status, code] of [
+      [429, "upstream_unavailable"],
+      [500, "upstream_error"],
+    ] as const) {
+      provider.say({ status, body: endless });
+      const answer = await stack.call("/v1/chat/completions", { key: account.key, body: chat("hi") });
+      assert.match(await answer.text(), new RegExp(`"code":"${code}"`));
+      assert.equal((await stack.balance(account.address)).heldNanoUsd, 0);
     }
   });
 });

@@ -99,7 +99,7 @@ for (const [what, end] of Object.entries({
   "is reset while it is made": (socket: Socket) => socket.resetAndDestroy(),
   "does not come to TLS": (socket: Socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
 })) {
-  test(`of a request whose connection ${what} nothing was sent`, async () => {
+  test(`a connection that ${what} has sent nothing of its request`, async () => {
     const server = createTcpServer((socket) => end(socket.on("error", () => undefined)));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -147,7 +147,7 @@ test("a reader that is slow keeps the sender waiting, not the memory growing, an
   assert.equal((await textOf(response)).length, total * chunk.length);
 });
 
-test("what came while the reader was busy is read as one part, of 64 KiB at most", async () => {
+test("a busy reader gets the bytes since its last read as one part of at most 64 KiB", async () => {
   const event = "x".repeat(1024);
   const { send } = await open((_, response) => {
     response.write(event);

@@ -47,7 +47,7 @@ test("a number that is none is not taken for none given: no limit, never revoked
   }
 });
 
-test("what this version does not know is refused, and not answered with nothing", () => {
+test("an unknown command or query is refused, and not answered with nothing", () => {
   const host = makeExample();
   assert.throws(() => host.apply(account, { type: "newer" } as unknown as Command), /no command newer/);
   const rows = host.rows(account) as unknown as ReadRows;

@@ -82,7 +82,7 @@ for (const table of tableNames) {
   });
 }
 
-test("a database without some of it is given what is missing, and keeps what it has", () => {
+test("a database gets its missing tables, columns and indexes, and keeps the others", () => {
   const database = new DatabaseSync(":memory:");
   const whole = createStatements();
   const nullable = tableNames.flatMap((table) => columnsOf(table).filter(({ kind }) => kind.endsWith("?")));

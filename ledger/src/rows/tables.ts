@@ -322,7 +322,6 @@ type ValueOf<K> = K extends `${infer Base}?`
       : number;
 type WordOf<Words extends string> = Words extends `${infer First} ${infer Rest}` ? First | WordOf<Rest> : Words;
 
-export type BudgetRow = Tables["budget"];
 export type CounterRow = Tables["counter"];
 export type ReceiptRow = Tables["receipt"];
 export type KeyRow = Tables["key"];

@@ -56,7 +56,7 @@ test("exact: a charge of the whole hold is told too", () => {
   assert.deepEqual(view(host), [50, 0]);
 });
 
-test("in pieces: a raise takes what was used since the last one, and requests within it ask nobody", () => {
+test("in pieces: a raise takes the amount used since the last one, and requests within it do not ask", () => {
   const host = makeExample();
   for (const id of ["r1", "r2"]) {
     admit(host, account, reserve(id, 50, inPieces));
@@ -86,7 +86,7 @@ test("in pieces: what is not used is lowered a minute after the raise, when the 
   assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[20, 0], 20, null]);
 });
 
-test("an account has one ask under way: whoever comes meanwhile sends it again, and admits nothing of it", () => {
+test("an account has one ask under way: a request meanwhile sends it again, and is not admitted by it", () => {
   const host = makeExample();
   const first = askOf(host.apply(account, reserve("r1", 50)));
   const second = askOf(host.apply(account, reserve("r2", 30)));
@@ -193,7 +193,7 @@ test("a request counts on the day of its admission, also when it ends after midn
   assert.equal(answer(host.rows(ceiling), { type: "ceiling", at: midnight }).heldNanoUsd, 30);
 });
 
-test("a request for nothing asks nobody", () => {
+test("a request for nothing does not ask", () => {
   const host = makeExample({ ceiling: 0 });
   assert.equal(host.apply(account, reserve("r1", 0)).status, "reserved");
   host.apply(account, settle("r1", 0));

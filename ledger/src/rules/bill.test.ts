@@ -120,7 +120,7 @@ test("dust is due after 30 days", () => {
   assert.equal(seal(host, terms).status, "open");
 });
 
-test("what was paid in part is told again from there, under the same root, with the parts that are left", () => {
+test("the rest of a statement paid in part is told again under the same root, with the remaining parts", () => {
   const host = makeExample();
   spend(host, 30);
   seal(host);

@@ -74,7 +74,7 @@ test("a refused raise lowers to what is used and held", () => {
   assert.equal(left(host), 920);
 });
 
-test("what an account used is a fact: the larger figure counts, also above the limit", () => {
+test("of two figures of an account's use the larger counts, also above the limit", () => {
   const host = makeExample({ ceiling: 100 });
   host.apply(ceiling, ask(alice, { used: 150 }));
   assert.equal(host.apply(ceiling, ask(alice, { used: 20 })).usedNanoUsd, 150);
@@ -114,7 +114,7 @@ test("after the ceiling was lowered nothing more is given, and what was given st
   assert.equal(refusal(host.apply(ceiling, ask(alice, { used: 10, more: 1 })))[0], "settled");
 });
 
-test("what earlier days carry over is taken from the day, once", () => {
+test("the carry of earlier days is taken from the day, once", () => {
   const host = makeExample({ ceiling: 1_000 });
   const carry = (amountNanoUsd: number) => host.apply(ceiling, { type: "setCarry", day: utcDay(noon), amountNanoUsd });
   host.apply(ceiling, ask(alice, { more: 200 }));

@@ -193,7 +193,7 @@ test("a new reading begins at the first block with no total, and each reading is
   assert.equal(hearing(host)?.debitedNanoUsd, 400);
 });
 
-test("of what an account tells the larger counts, until it is final", () => {
+test("the larger of an account's statements counts, until it is final", () => {
   const host = makeReader();
   host.apply(chain, advance(10, { activations: [activation(1)] }));
   const tell = (beforeNanoUsd: number, afterNanoUsd: number, root = "of c1") => {
@@ -290,7 +290,7 @@ test("the rest of a statement that was paid in part waits since the whole was to
   assert.deepEqual([waiting.accounts, waiting.amountNanoUsd], [1, 500]);
 });
 
-test("what an account activates above the largest amount is kept out of its credit, and delays nobody", () => {
+test("activations above the largest amount do not count as credit, and delay no other account", () => {
   const host = makeReader();
   const all = 2n * BigInt(MAX_NANO_USD);
   const sums = { amountToken: String(all / 1_000n), totalActivated: String(all / 1_000n) };

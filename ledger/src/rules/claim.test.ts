@@ -60,7 +60,7 @@ test("a name is free again when its time is over, to the millisecond", () => {
   assert.equal(admit(ledger, account, claiming("three", {}, noon + DAY)).status, "reserved");
 });
 
-test("a name is one account's, and for whoever may use the account", () => {
+test("a name belongs to one account, and to all its keys", () => {
   const ledger = makeExample();
   admit(ledger, account, claiming("one"));
   assert.equal(admit(ledger, identity, { ...claiming("one"), ...bySession }).status, "reserved");
@@ -90,7 +90,7 @@ test("a name is forgotten two days after its end, and not before", () => {
   assert.deepEqual(forget(noon + 3 * DAY + 1), { forgotten: 1 });
 });
 
-test("whether a name is taken is told to who has a good credential, as the reserve would tell it", () => {
+test("a good credential learns whether a name is taken, as the reserve would tell it", () => {
   const ledger = makeExample();
   const payer = reserve("x", 0).payer;
   const ask = (more: Partial<Claim> = {}, by = payer) =>

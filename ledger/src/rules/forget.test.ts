@@ -205,7 +205,7 @@ test("an expired key under which a request is still open is kept until that has 
   assert.equal(forgetAt(host, "key", ["key2"], over + 1), 1);
 });
 
-test("an account that is never credited keeps its keys a week and two days, and then there is nothing of it", () => {
+test("an account that is never credited keeps its keys for a week and two days, and then has no rows", () => {
   const host = makeExample();
   const empty = accountPartition(`0x${"2".repeat(40)}`);
   const last = noon + 9 * day;

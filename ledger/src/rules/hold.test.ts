@@ -192,7 +192,7 @@ test("a credential is refused for what it is", () => {
   assert.deepEqual(session(host.clock.now + 1), { status: "unauthenticated", fault: "revoked" });
 });
 
-test("the same reserve answers as before, whatever has become of it", () => {
+test("the same reserve has the same reply after its hold has ended", () => {
   const host = makeExample();
   const first = admit(host, account, reserve("r1", 600));
   host.apply(account, { type: "orphan", id: "r1", at: noon, graceMs: 5_000_000 });
@@ -203,7 +203,7 @@ test("the same reserve answers as before, whatever has become of it", () => {
   assert.deepEqual(balanceOf(host), [0, 0, 1_000]);
 });
 
-test("a refused request leaves no row, and is judged anew when it comes again", () => {
+test("a refused request leaves no row, and is checked again when it comes again", () => {
   const host = makeExample();
   admit(host, account, reserve("r1", 600));
   const before = JSON.stringify(host.all("receipt"));

@@ -28,7 +28,7 @@ test("an id that is taken stays as it is, under a new message too", () => {
   assert.equal(host.rows(account).get("account", "account")?.keys, 2);
 });
 
-test("a message that signed in makes no key, and one that made a key signs nobody in", () => {
+test("a message that signed in makes no key, and one that made a key is no sign-in", () => {
   const host = makeExample();
   host.apply(account, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon + 1, digest: "s" });
   assert.equal(host.apply(account, createKey("key2", { nonce: "n1" })).status, "nonce_used");
@@ -100,7 +100,7 @@ test("an unlimited key is counted, so that a limit set later finds what was spen
   assert.deepEqual(refusalOf(admit(host, account, reserve("r2", 11))), ["key", "settled", 11, 10, "lifetime", null]);
 });
 
-test("what an update leaves out stays", () => {
+test("a property that an update leaves out stays", () => {
   const host = makeExample();
   host.apply(account, createKey("key2", { name: "laptop", limitNanoUsd: 9 }));
   host.apply(account, { type: "updateKey", keyId: "key2", disabled: true });
@@ -224,7 +224,7 @@ test("another window counts what was spent and is held in it, to the nano-dollar
   assert.deepEqual(view("t6", "lifetime"), [15, 0]);
 });
 
-test("a message changes a key's terms once; it signs nobody in, and makes no key", () => {
+test("a message changes a key's terms once; it is no sign-in, and makes no key", () => {
   const host = makeExample();
   assert.equal(host.apply(account, terms("key1", "t1")).status, "set");
   assert.equal(host.apply(account, terms("key1", "t2", { limitNanoUsd: 100 })).status, "set");

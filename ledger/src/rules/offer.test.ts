@@ -77,7 +77,7 @@ test("own use takes all that is not sold, and a sale only what own use leaves", 
   assert.equal(sell(host, "b", { more: 10 }), "allowed");
 });
 
-test("before the day's capacity is known nothing is sold, and the next day begins anew", () => {
+test("before the day's capacity is known nothing is sold, and the next day starts from zero", () => {
   const host = makeSeller({}, null);
   assert.deepEqual([view(host).capacityNanoUsd, left(host)], [null, 0]);
   assert.equal(sell(host, "a", { more: 1 }), "refused");
@@ -188,7 +188,7 @@ test("the account names what to ask: the ceiling, then the agent; the hold is it
   assert.deepEqual(host.alerts, []);
 });
 
-test("what agents refuse or cannot be asked the protocol serves, after two of them", () => {
+test("after two agents that refuse or cannot be reached, the protocol serves the request", () => {
   const unreachable = makeSeller();
   const first = reserveAt(unreachable, [named], { fails: [agent] });
   assert.deepEqual("server" in first.admission && first.admission.server, null);
@@ -202,7 +202,7 @@ test("what agents refuse or cannot be asked the protocol serves, after two of th
   assert.deepEqual(used(host), [[null, null, 12]]);
 });
 
-test("what an agent allowed and could not answer is lowered in a minute", () => {
+test("an allowance whose reply was lost is lowered in a minute", () => {
   const host = makeSeller();
   const saga = reserveRequest({
     ...{ id: "r1", at: noon, amountNanoUsd: 30, leaseMs: 900_000, detail: "{}", owner: account, chain },

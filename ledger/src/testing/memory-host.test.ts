@@ -46,7 +46,7 @@ test("a saga goes one commit at a time, and one that is left behind leaves what 
   assert.deepEqual(await host.lapsedHolds(noon + 900_000, 10), []);
 });
 
-test("a crash before a commit leaves nothing of it", () => {
+test("a crash before a commit leaves none of its changes", () => {
   let crash = false;
   const beforeCommit = () => {
     if (crash) throw new Error("crash");

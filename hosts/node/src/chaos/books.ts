@@ -1,6 +1,4 @@
 import { type Audit, auditDatabase } from "@inference/gateway/test/chaos/audit";
-import { bookAccount } from "@inference/gateway/test/chaos/books";
-import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 
@@ -24,11 +22,6 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
   } finally {
     database.close();
   }
-}
-
-/** Gives an account a dollar and a key, in the ledger of a gateway that is not running. */
-export function bookDollar(file: string, secret: string): Promise<TestAccount> {
-  return withBooks(file, (ledger) => bookAccount(ledger, secret, 1, { balanceNanoUsd: 1_000_000_000 }));
 }
 
 /** Audits the ledger of a gateway that is not running, as the next start finds it. */

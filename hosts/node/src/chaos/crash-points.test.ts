@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount } from "@inference/gateway/test/chaos/books";
 import type { TestAccount } from "@inference/gateway/test/fund";
 import { tableNames } from "@inference/ledger/schema";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
-import { auditBooks, withBooks } from "./books.ts";
-import { gatewayEnvironment, gatewayUrl, launch, type Running, start, startProvider } from "./processes.ts";
+import { withSite } from "../testing/site.ts";
+import { auditBooks } from "./books.ts";
+import { askFor, gatewayUrl, launch, nothingHeld, type Running } from "./processes.ts";
 import { runScript, steps } from "./script.ts";
 import type { CrashPoint } from "./victim.ts";
 
@@ -22,7 +21,7 @@ const CUTS = isDeep ? 1 : 4;
 
 const stages = ["before", "after"] as const;
 
-test("a death right before or after any commit: all of it or nothing of it is there, and the rest can be done again", async () => {
+test("a death right before or after any commit leaves the whole commit or nothing, and the rest can be repeated", async () => {
   const folder = mkdtempSync(join(tmpdir(), "crash-"));
   try {
     const reference = await runReference(join(folder, "reference.sqlite"));
@@ -131,59 +130,32 @@ const allCuts: readonly Cut[] = stages.flatMap((stage) => [
 ]);
 const cuts = allCuts.filter((_, index) => index % CUTS === 0);
 
-test("a gateway that dies at one side of any of a request's commits: nobody hears of what is not on disk, and all of it ends", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "crash-"));
-  const file = join(folder, "gateway.sqlite");
-  const secret = "c5".repeat(32);
-  const provider = await startProvider();
-  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
-  try {
-    const keys = await withBooks(file, (ledger) =>
-      Promise.all(cuts.map((_, index) => bookAccount(ledger, secret, index + 1, { balanceNanoUsd: 1_000_000 }))),
-    );
-    const startVictim = async (): Promise<Running> => {
-      const victim = await start({
-        script: "./victim.ts",
-        env: gatewayEnvironment({ databaseFile: file, secret, provider }),
-      });
-      running.add(victim);
-      return victim;
-    };
+test("a gateway that dies at one side of any commit of a request has told its client only durable facts, and the request ends", () =>
+  withSite(async ({ file, provider, env, accounts, start }) => {
+    const keys = await accounts(cuts.length, 1_000_000);
     for (const [index, cut] of cuts.entries()) {
-      const key = keys[index];
-      assert.ok(key !== undefined);
-      const victim = await startVictim();
+      const key = keys[index] ?? assert.fail();
+      const victim = await start({ script: "./victim.ts", env });
       await nothingHeld(victim, keys);
-      const billedBefore = await billedRequests(provider);
+      const billedBefore = provider.simulator.ledger.totals.requests;
       victim.child.send({ stage: cut.stage, commit: cut.commit } satisfies CrashPoint);
       await new Promise((resolve) => victim.child.once("message", resolve));
       const heard = await hear(victim, key, cut.stream);
       assert.equal((await victim.ended).signal, "SIGKILL", victim.stderr());
-      checkCut(file, cut, key, heard, (await billedRequests(provider)) - billedBefore);
+      checkCut(file, cut, key, heard, provider.simulator.ledger.totals.requests - billedBefore);
     }
-    const last = await startVictim();
+    const last = await start({ script: "./victim.ts", env });
     await nothingHeld(last, keys);
     assert.equal((await last.kill("SIGTERM")).code, 0, last.stderr());
-    const books = auditBooks(file);
-    assert.deepEqual(books.problems, []);
-    assert.equal(books.openHolds, 0);
+    const { problems, openHolds } = auditBooks(file);
+    assert.deepEqual([problems, openHolds], [[], 0]);
     for (const [index, cut] of cuts.entries()) {
-      const charge = receiptsOf(file, keys[index]).map(({ charge_nano_usd }) => Number(charge_nano_usd));
+      const charges = receiptsOf(file, keys[index]).map(({ charge_nano_usd: charge }) => Number(charge) > 0);
       const isSettled = cut.commitIs === "settle" && cut.stage === "after";
       const isUnknown = cut.commitIs === "reserve" && cut.stage === "before";
-      if (isUnknown) assert.deepEqual(charge, [], JSON.stringify(cut));
-      else
-        assert.deepEqual(
-          charge.map((amount) => amount > 0),
-          [isSettled],
-          JSON.stringify(cut),
-        );
+      assert.deepEqual(charges, isUnknown ? [] : [isSettled], JSON.stringify(cut));
     }
-  } finally {
-    for (const process of running) await process.kill();
-    rmSync(folder, { recursive: true });
-  }
-});
+  }));
 
 /** Reads until the connection breaks. */
 async function hear(
@@ -193,16 +165,7 @@ async function hear(
 ): Promise<{ bytes: number; whole: boolean }> {
   let bytes = 0;
   try {
-    const response = await fetch(`${gatewayUrl(victim.ready)}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "sim-small",
-        max_tokens: 100,
-        stream,
-        messages: [{ role: "user", content: "hi" }],
-      }),
-    });
+    const response = await askFor(gatewayUrl(victim.ready), key, { stream, maxTokens: 100 });
     for await (const chunk of response.body ?? []) bytes += chunk.length;
     return { bytes, whole: true };
   } catch {
@@ -240,24 +203,4 @@ function receiptsOf(file: string, key: TestAccount | undefined): Record<string, 
   } finally {
     database.close();
   }
-}
-
-/** Waits until what the last death left has been ended, and so until nothing but requests makes commits. */
-async function nothingHeld(victim: Running, keys: readonly TestAccount[]): Promise<void> {
-  for (const { key } of keys) {
-    for (let tries = 0; ; tries++) {
-      assert.ok(tries < 500, "what the last death left is still held");
-      const response = await fetch(`${gatewayUrl(victim.ready)}/api/v1/credits`, {
-        headers: { authorization: `Bearer ${key}` },
-      });
-      const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
-      if (data.reserved_nano_usd === 0) break;
-      await sleep(20);
-    }
-  }
-}
-
-async function billedRequests(provider: { controlUrl: string }): Promise<number> {
-  const response = await fetch(`${provider.controlUrl}/bill`);
-  return ((await response.json()) as { requests: number }).requests;
 }

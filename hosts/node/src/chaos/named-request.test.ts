@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount } from "@inference/gateway/test/chaos/books";
 import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
-import { auditBooks, withBooks } from "./books.ts";
-import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";
+import { withSite } from "../testing/site.ts";
+import { auditBooks } from "./books.ts";
+import { askFor, gatewayUrl, nothingHeld, type Running } from "./processes.ts";
 import type { CrashPoint } from "./victim.ts";
 
 /** Requests with an `Idempotency-Key` whose gateway dies under them, sent again to the next one until it answers. */
@@ -28,35 +25,21 @@ const allCuts: readonly Cut[] = [
 /** Outside the deep run one for each end. */
 const cuts = process.env.DEEP === "1" ? allCuts : allCuts.filter((_, index) => index % 3 === 0);
 
-test("a named request is paid once, whichever of its commits its gateway died at, and its client learns of it", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "named-"));
-  const file = join(folder, "gateway.sqlite");
-  const secret = "c6".repeat(32);
-  const provider = await startProvider();
-  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
-  const startVictim = async (): Promise<Running> => {
-    const env = gatewayEnvironment({ databaseFile: file, secret, provider });
-    const victim = await start({ script: "./victim.ts", env });
-    running.add(victim);
-    return victim;
-  };
-  try {
-    const keys = await withBooks(file, (ledger) =>
-      Promise.all(cuts.map((_, index) => bookAccount(ledger, secret, index + 1, { balanceNanoUsd: 1_000_000 }))),
-    );
-    let gateway = await startVictim();
+test("a named request is paid once, whichever of its commits its gateway died at, and its client learns of it", () =>
+  withSite(async ({ file, env, accounts, start }) => {
+    const keys = await accounts(cuts.length, 1_000_000);
+    let gateway = await start({ script: "./victim.ts", env });
     for (const [index, cut] of cuts.entries()) {
       const where = JSON.stringify(cut);
-      const key = keys[index];
-      assert.ok(key !== undefined);
+      const key = keys[index] ?? assert.fail();
       gateway.child.send({ stage: cut.stage, commit: cut.commit } satisfies CrashPoint);
       await new Promise((resolve) => gateway.child.once("message", resolve));
       await post(gateway, key, cut.stream).catch(() => undefined);
       assert.equal((await gateway.ended).signal, "SIGKILL", where);
-      gateway = await startVictim();
+      gateway = await start({ script: "./victim.ts", env });
       checkEnd(cut, await postUntilAnswered(gateway, key, cut.stream), where);
       // The last commit of one cut is not to be counted as the next one's.
-      await nothingHeld(gateway, key);
+      await nothingHeld(gateway, [key]);
     }
     assert.equal((await gateway.kill("SIGTERM")).code, 0, gateway.stderr());
     const { problems, openHolds } = auditBooks(file);
@@ -64,20 +47,13 @@ test("a named request is paid once, whichever of its commits its gateway died at
     for (const [index, cut] of cuts.entries()) {
       assert.equal(chargesOf(file, keys[index]).length, 1, JSON.stringify(cut));
     }
-  } finally {
-    for (const process of running) await process.kill();
-    rmSync(folder, { recursive: true });
-  }
-});
+  }));
 
 type Said = { status: number; isReplayed: boolean; text: string };
 
 async function post(gateway: Running, { key }: TestAccount, stream: boolean): Promise<Said> {
-  const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "once" },
-    body: JSON.stringify({ model: "sim-small", max_tokens: 100, stream, messages: [{ role: "user", content: "hi" }] }),
-  });
+  const headers = { "idempotency-key": "once" };
+  const response = await askFor(gatewayUrl(gateway.ready), key, { stream, maxTokens: 100, headers });
   const isReplayed = response.headers.get("idempotent-replayed") === "true";
   return { status: response.status, isReplayed, text: await response.text() };
 }
@@ -90,17 +66,6 @@ async function postUntilAnswered(gateway: Running, key: TestAccount, stream: boo
     await sleep(20);
   }
   return assert.fail("it is in progress for ever");
-}
-
-async function nothingHeld(gateway: Running, { key }: TestAccount): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${gatewayUrl(gateway.ready)}/api/v1/credits`, { headers });
-    const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
-    if (data.reserved_nano_usd === 0) return;
-    await sleep(20);
-  }
-  assert.fail("something is held for ever");
 }
 
 function checkEnd({ ends, stream }: Cut, { status, isReplayed, text }: Said, where: string): void {

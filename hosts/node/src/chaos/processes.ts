@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { startEmptyChain } from "@inference/gateway/test/chaos/empty-chain";
+import type { TestAccount } from "@inference/gateway/test/fund";
+import { eventually } from "@inference/protocol/testing/eventually";
 
 /** A program of ours as a process of its own. */
 export type Running = {
@@ -75,20 +77,8 @@ export async function start(program: Program): Promise<Running> {
   return { ...running, ready: await running.ready };
 }
 
-export type ProviderProcess = Running & { url: string; controlUrl: string; masterKey: string };
-
-/** The provider simulator, in a process that outlives the gateway. */
-export async function startProvider(): Promise<ProviderProcess> {
-  const masterKey = "provider-master-key";
-  const provider = await start({
-    script: "../../../../test/provider-simulator/src/main.ts",
-    // One key for all: the gateway reads the usage history with the key it infers with.
-    args: ["--port", "0", "--master-key", masterKey, "--admin-key", masterKey],
-    env: { RECORD: "light", ERROR_BUDGET: "off", SIMULATOR_FAULTS: "1" },
-  });
-  const url = provider.ready.replace("provider simulator ready at ", "");
-  return { ...provider, url, controlUrl: new URL("/__simulator", url).href, masterKey };
-}
+/** The key of every provider here. */
+export const MASTER_KEY = "provider-master-key";
 
 /** The chain of every gateway here. */
 const chain = await startEmptyChain(1_000_000_000_000_000);
@@ -97,19 +87,17 @@ const chain = await startEmptyChain(1_000_000_000_000_000);
 export function gatewayEnvironment(options: {
   databaseFile: string;
   secret: string;
-  provider: { url: string; masterKey: string };
-  recordUrl?: string;
+  provider: { url: string };
 }): Record<string, string> {
-  const { databaseFile, secret, provider, recordUrl } = options;
+  const { databaseFile, secret, provider } = options;
   return {
     BASE_URL: "http://gateway.test",
     GATEWAY_SECRET: secret,
     DATABASE_FILE: databaseFile,
     PORT: "0",
     UPSTREAM_BASE_URL: provider.url,
-    UPSTREAM_API_KEY: provider.masterKey,
+    UPSTREAM_API_KEY: MASTER_KEY,
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
-    ...(recordUrl === undefined ? {} : { UPSTREAM_RECORD_URL: recordUrl }),
     PRIMARY_RPC_URL: chain.rpcUrl,
     // Read once, at the start. Then nothing but requests makes commits.
     CHAIN_POLL_MS: "3600000",
@@ -123,11 +111,29 @@ export function gatewayUrl(ready: string): string {
   return (JSON.parse(ready) as { url: string }).url;
 }
 
+type Asked = { stream?: boolean; maxTokens?: number; content?: string; headers?: Record<string, string> };
+
 /** A small request of a key. */
-export function askFor(url: string, key: string): Promise<Response> {
+export function askFor(
+  url: string,
+  key: string,
+  { stream = false, maxTokens = 50, content = "hi", headers }: Asked = {},
+): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "sim-small", max_tokens: maxTokens, stream, messages: [{ role: "user", content }] }),
   });
+}
+
+/** Waits until the sweeper has ended what the last death left, and only requests make commits. */
+export async function nothingHeld(gateway: Running, keys: readonly TestAccount[]): Promise<void> {
+  for (const { key } of keys) {
+    await eventually(async () => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${gatewayUrl(gateway.ready)}/api/v1/credits`, { headers });
+      const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
+      return data.reserved_nano_usd === 0;
+    });
+  }
 }

@@ -15,8 +15,8 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { seededRandom } from "@inference/protocol/testing/seed";
-import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { createPublicClient, http } from "viem";
+import { startProvider } from "../testing/site.ts";
 import { withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, launch } from "./processes.ts";
 
@@ -24,13 +24,12 @@ import { gatewayEnvironment, gatewayUrl, launch } from "./processes.ts";
  * The gateway with its settler is killed at random moments, while requests are made and posted and the chain's last
  * blocks are replaced. At the end every use is settled once, and ledger and chain are equal.
  */
-const kills = process.env.DEEP === "1" ? 30 : 3;
+const kills = process.env.DEEP === "1" ? 30 : 2;
 /** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
 const ACTIVATED_TOKEN = 50_000_000n;
 const CLIENTS = 3;
-const masterKey = "provider-master-key";
 
 const folder = mkdtempSync(join(tmpdir(), "settler-"));
 const file = join(folder, "gateway.sqlite");
@@ -38,12 +37,12 @@ const secret = randomBytes(32);
 const chance = seededRandom();
 const credentials = makeCredentials(secret, { bytes: (length) => randomBytes(length) });
 let chain: PrimaryChain;
-let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
+let provider: Awaited<ReturnType<typeof startProvider>>;
 const keys: string[] = [];
 
 before(async () => {
   chain = await startPrimaryChain();
-  provider = await startProviderSimulator({ masterKey, adminKey: `${masterKey}-admin` });
+  provider = await startProvider();
   for (const payer of payers) {
     await chain.activate(payer, ACTIVATED_TOKEN);
     const { command, key } = makeKey(credentials, payer, {});
@@ -62,11 +61,7 @@ function start() {
   return launch({
     script: "./victim.ts",
     env: {
-      ...gatewayEnvironment({
-        databaseFile: file,
-        secret: secret.toString("hex"),
-        provider: { ...provider, masterKey },
-      }),
+      ...gatewayEnvironment({ databaseFile: file, secret: secret.toString("hex"), provider }),
       ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, CHAIN_POLL_MS: "50" },
       ...{
         SETTLEMENT_START_BLOCK: String(chain.startBlock),

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { auditBooks, bookDollar } from "./books.ts";
-import { askFor, gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+import { withSite } from "../testing/site.ts";
+import { auditBooks } from "./books.ts";
+import { askFor, gatewayUrl } from "./processes.ts";
 
 /** A file system of 2 MiB for the gateway. A removable file takes half of it. */
 const SMALL_DISK = `mount -t tmpfs -o size=2m tmpfs "$DISK" && cp -p "$BOOKS" "$DISK" &&
@@ -15,24 +16,17 @@ const OWN_MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"] as const;
 const [unshare, ...flags] = OWN_MOUNTS;
 const canMount = spawnSync(unshare, [...flags, "mount", "-t", "tmpfs", "tmpfs", tmpdir()]).status === 0;
 const skip = canMount ? false : "a user of this machine cannot mount a file system";
-const SECRET = "c9".repeat(32);
 
-test("a disk that is really full refuses requests, and serves again when there is room", { skip }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "small-"));
-  const disk = join(folder, "disk");
-  mkdirSync(disk);
-  const books = join(folder, "gateway.sqlite");
-  const provider = await startProvider();
-  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
-  try {
-    const { key } = await bookDollar(books, SECRET);
-    const env = gatewayEnvironment({ databaseFile: join(disk, "gateway.sqlite"), secret: SECRET, provider });
+test("a disk that is really full refuses requests, and serves again when there is room", { skip }, () =>
+  withSite(async ({ folder, file, env, accounts, start }) => {
+    const disk = join(folder, "disk");
+    mkdirSync(disk);
+    const [{ key } = assert.fail()] = await accounts(1, 1_000_000_000);
     const gateway = await start({
       script: "../main.ts",
-      env: { ...env, DISK: disk, BOOKS: books },
+      env: { ...env, DATABASE_FILE: join(disk, "gateway.sqlite"), DISK: disk, BOOKS: file },
       under: [...OWN_MOUNTS, "sh", "-c", SMALL_DISK, "sh"],
     });
-    running.add(gateway);
     const counts = { answered: 0, refused: 0 };
     const ask = async (): Promise<boolean> => {
       const response = await askFor(gatewayUrl(gateway.ready), key);
@@ -58,8 +52,5 @@ test("a disk that is really full refuses requests, and serves again when there i
       assert.ok(receipts >= counts.answered && receipts <= counts.answered + counts.refused, `${receipts} receipts`);
     });
     assert.equal((await gateway.kill("SIGTERM")).code, 0, gateway.stderr());
-  } finally {
-    for (const process of running) await process.kill();
-    rmSync(folder, { recursive: true });
-  }
-});
+  }),
+);

@@ -1,46 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount } from "@inference/gateway/test/chaos/books";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { auditBooks, withBooks } from "./books.ts";
-import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+import { withSite } from "../testing/site.ts";
+import { auditBooks } from "./books.ts";
+import { askFor, gatewayUrl } from "./processes.ts";
 
-const SECRET = "c6".repeat(32);
-
-test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "stop-"));
-  const file = join(folder, "gateway.sqlite");
-  const provider = await startProvider();
-  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
-  try {
-    const keys = await withBooks(file, async (ledger) => {
-      const accounts = Array.from({ length: 4 }, (_, index) => index + 1);
-      return Promise.all(accounts.map((n) => bookAccount(ledger, SECRET, n, { balanceNanoUsd: 1_000_000_000 })));
-    });
-    const gateway = await start({
-      script: "../main.ts",
-      env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
-    });
-    running.add(gateway);
+test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", () =>
+  withSite(async ({ file, env, accounts, start }) => {
+    const keys = await accounts(4, 1_000_000_000);
+    const gateway = await start({ script: "../main.ts", env });
     const counts = { whole: 0, streams: 0, afterStop: 0, cut: 0 };
     let isStopping = false;
     let isClosed = false;
     const ask = async (key: string, stream: boolean): Promise<void> => {
       const afterStop = isClosed;
-      const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "sim-small",
-          max_tokens: 1_000,
-          stream,
-          messages: [{ role: "user", content: stream ? "[[tokens=100]] [[drip=10]]" : "[[delay=300]]" }],
-        }),
-      });
+      const content = stream ? "[[tokens=100]] [[drip=10]]" : "[[delay=300]]";
+      const response = await askFor(gatewayUrl(gateway.ready), key, { stream, maxTokens: 1_000, content });
       if (afterStop) counts.afterStop += 1;
       const text = await response.text();
       assert.equal(response.status, 200, text);
@@ -62,7 +37,6 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
         }
       }),
     );
-    await sleep(1_500);
     await eventually(() => counts.whole > 20 && counts.streams > 8);
     isStopping = true;
     const { code } = await gateway.kill("SIGTERM");
@@ -84,8 +58,4 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
         .join("\n"),
       "",
     );
-  } finally {
-    for (const process of running) await process.kill();
-    rmSync(folder, { recursive: true });
-  }
-});
+  }));

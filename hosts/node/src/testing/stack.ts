@@ -34,6 +34,7 @@ import { openUpstream } from "../upstream.ts";
  * chain. Accounts are credited in the ledger directly.
  */
 export type Stack = HostUnderTest & {
+  [Symbol.asyncDispose](): Promise<void>;
   gateway: Gateway;
   ledger: NodeLedger;
   /** The master key at the provider: must appear in no byte that leaves. */
@@ -148,6 +149,17 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
   const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
+  async function stop(): Promise<void> {
+    await server.close();
+    await background.settled(5_000);
+    await bodies.stop();
+    await upstream.close();
+    await simulator.close();
+    await ledger.close();
+    database.close();
+    keyValue.close();
+    rmSync(folder, { recursive: true });
+  }
   return hostOf({
     url: server.url,
     gateway,
@@ -183,17 +195,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       await forgetAll(gateway, new AbortController().signal);
     },
     headersFor: () => ({}),
-    async stop() {
-      await server.close();
-      await background.settled(5_000);
-      await bodies.stop();
-      await upstream.close();
-      await simulator.close();
-      await ledger.close();
-      database.close();
-      keyValue.close();
-      rmSync(folder, { recursive: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   });
 }
 

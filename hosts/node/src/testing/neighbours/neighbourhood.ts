@@ -49,7 +49,7 @@ export async function startNeighbourhood(options: { receipts: number }): Promise
     const provider = await start({ script: script("large-provider") });
     running.push(provider);
     const env: Record<string, string> = {
-      ...gatewayEnvironment({ databaseFile, secret: SECRET, provider: { url: provider.ready, masterKey: "key" } }),
+      ...gatewayEnvironment({ databaseFile, secret: SECRET, provider: { url: provider.ready } }),
       UPSTREAM_MODEL_REQUESTS: "0",
       UPSTREAM_FAILURES: "0",
       // Hostile clients have many addresses and accounts; here they and the customer share one address.
