@@ -10,8 +10,8 @@ type Described = {
 type OpenApi = { paths: Record<string, Record<string, Described>> };
 
 /**
- * Every route of the gateway's own document. The users of a route come from the expected routes, else from the document.
- * An expected route that is not documented fails.
+ * Every route of the gateway's own document. The users of a route come from the expected routes, else from the
+ * document. An expected route that is not documented fails.
  */
 export async function readDocumentedRoutes(url: string): Promise<readonly DocumentedRoute[]> {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi;

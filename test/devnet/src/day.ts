@@ -15,8 +15,8 @@ export type DayOptions = {
 };
 
 /**
- * Moves the devnet to the next 00:00 UTC: the chains make a block of that second, and the processes start again with the
- * new time. Returns that time in seconds since the epoch. Throws {@link DevnetError} for a chain that is not local.
+ * Moves the devnet to the next 00:00 UTC: the chains make a block of that second, and the processes start again with
+ * the new time. Returns that time in seconds since the epoch. Throws {@link DevnetError} for a chain that is not local.
  */
 export async function goToNextDay({ chains, clock, processes, provider }: DayOptions): Promise<number> {
   refuseForeignChains(chains);

@@ -60,8 +60,8 @@ type Chain = RelayedChain & ReturnType<typeof connect>;
 type Message = { packet: Packet; options: Hex; attempts: number; dueAt: number };
 
 /**
- * Carries LayerZero messages between local chains: both verifiers attest a message, the executor commits and delivers it.
- * It keeps no file. After a start it reads all messages again, and the chains say which of them are delivered.
+ * Carries LayerZero messages between local chains: both verifiers attest a message, the executor commits and delivers
+ * it. It keeps no file. After a start it reads all messages again, and the chains say which of them are delivered.
  */
 export function startRelayer(options: RelayerOptions): Relayer {
   const { accounts, confirmations, pollMs, maxPauseMs, log } = options;
