@@ -2,8 +2,8 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
 
-// A reverse proxy of node:http and an undici pool: the cost of Node itself. It takes the upstream's origin, and prints its
-// own when it listens.
+// A reverse proxy of node:http and an undici pool: the cost of Node itself. It takes the upstream's origin, and prints
+// its own when it listens.
 
 const origin = process.argv[2];
 if (origin === undefined) throw new Error("usage: bare-proxy.ts <upstream origin>");

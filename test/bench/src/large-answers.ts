@@ -12,9 +12,9 @@ import { firstLine, freePort, lineReader, type Started, start, startScript } fro
 import { realDirectory } from "./real-directory.ts";
 import { table } from "./table.ts";
 
-// Measures large whole answers: the processor time of one answer of embeddings, compared with a proxy that copies it, and
-// beside many answers the gateway's longest turn of its event loop and the longest wait of /healthz, in the gateway's own
-// processor time. Gateways of several checkouts are up at once and take turns.
+// Measures large whole answers: the processor time of one answer of embeddings, compared with a proxy that copies it,
+// and beside many answers the gateway's longest turn of its event loop and the longest wait of /healthz, in the
+// gateway's own processor time. Gateways of several checkouts are up at once and take turns.
 //
 //     node test/bench/src/large-answers.ts [--rounds 5] [folder ...]
 

@@ -88,8 +88,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * A word selects scenarios if it is in the name of one, else targets. Without a word for scenarios, every scenario of the
- * selected targets runs; without a word for targets, every target.
+ * A word selects scenarios if it is in the name of one, else targets. Without a word for scenarios, every scenario of
+ * the selected targets runs; without a word for targets, every target.
  */
 function select({ scenarios, targets, bare, cost }: Comparison, words: readonly string[]) {
   const has = (word: string) => (name: string) => name.toLowerCase().includes(word);

@@ -5,14 +5,14 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import type { Target } from "./target.ts";
 
-/** What a wallet does here: it signs for keys and sessions, over HTTP alone. */
+/** A wallet that signs for keys and sessions, over HTTP only. */
 export type Account = {
   /** @param terms The query of the key endpoint, like `limit=5.00`. */
   makeKey(terms?: string): Promise<{ key: string; id: string }>;
   signIn(agentToken?: Address): Promise<string>;
 };
 
-/** What signed messages must say, as the gateway tells it. */
+/** The gateway's requirements for signed messages. */
 export type Site = { baseUrl: string; domain: string; chainId: number };
 
 export async function readSite({ url }: Target): Promise<Site> {
@@ -66,7 +66,7 @@ export async function signed(site: Site, privateKey: Hex, fields: MessageFields)
   return { message, signature: await wallet.signMessage({ message }) };
 }
 
-/** What a key has spent, once nothing of it is in flight. */
+/** A key's spend, once none of its requests is in flight. */
 export async function spentBy(target: Target, key: string): Promise<number> {
   const deadline = performance.now() + 40_000;
   for (;;) {
@@ -90,7 +90,7 @@ export async function readReceipt(target: Target, key: string, id: string): Prom
   return ((await readJson(`${target.url}/api/v1/generation?id=${id}`, key)) as { data: Receipt }).data;
 }
 
-/** Of the requests of a key, the newest first. */
+/** The receipts of a key, newest first. */
 export async function readReceipts(target: Target, key: string, limit = 100): Promise<Receipt[]> {
   return ((await readJson(`${target.url}/api/v1/activity?limit=${limit}`, key)) as { data: Receipt[] }).data;
 }

@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => target?.close());
 
-/** What a run of an agent came to: the calls of its tools, and what it said at its end. */
+/** An agent's tool calls and its last text. */
 type Run = { called: string[]; said: string };
 type Given = { path?: string; text?: string };
 const shown = (name: string, { path, text }: Given): string => [name, path, ...(text ? [text] : [])].join(" ");

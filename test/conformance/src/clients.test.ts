@@ -58,7 +58,7 @@ describe("clients", { concurrency: true }, () => {
   }
 });
 
-/** What was answered with 200 has a receipt, and together they are what the key has spent. */
+/** Each answer with 200 has a receipt, and the receipts add up to the key's spend. */
 async function checkReceipts(
   key: string,
   ids: string[],

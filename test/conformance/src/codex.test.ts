@@ -7,8 +7,8 @@ import { codexTasks, runCodex } from "./testing/codex.ts";
 import { recordingOf } from "./testing/codex-recording.ts";
 
 /**
- * The real Codex command line. It has 404 MB, so it is no dependency: `CODEX` names the program where there is one. What
- * it sends is recorded (`CODEX_RECORD` names the file) and replayed without it in `gateway/test/suites/codex.ts`.
+ * The real Codex command line. It has 404 MB, so it is no dependency: `CODEX` names the program. Its
+ * requests are recorded (`CODEX_RECORD` names the file) and replayed without it in `gateway/test/suites/codex.ts`.
  */
 const { CODEX: program = "", CODEX_RECORD: record } = process.env;
 const skip = program === "" ? "Codex: CODEX names no program" : false;

@@ -23,7 +23,7 @@ export async function readDocumentedErrors(url: string): Promise<DocumentedError
   };
 }
 
-/** What is under Inference is there under `/v1` too, and a model's id may have slashes. */
+/** Inference routes also exist under `/v1`, and a model's id may have slashes. */
 function pattern(path: string, isInference: boolean): RegExp {
   const filled = path.replace(/\{\w+\}/g, isInference ? ".+" : "[^/]+");
   return new RegExp(`^${isInference ? filled.replace(/^\/api/, "(/api)?") : filled}$`);

@@ -10,8 +10,8 @@ type Described = {
 type OpenApi = { paths: Record<string, Record<string, Described>> };
 
 /**
- * Every route of the gateway's own document. Who may use one is what we expect of it; of a route that we know nothing
- * of, it is what the document says. A route that we expect and that is not documented fails.
+ * Every route of the gateway's own document. The users of a route come from the expected routes, else from the
+ * document. An expected route that is not documented fails.
  */
 export async function readDocumentedRoutes(url: string): Promise<readonly DocumentedRoute[]> {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi;
@@ -27,7 +27,7 @@ export async function readDocumentedRoutes(url: string): Promise<readonly Docume
   return documented;
 }
 
-/** What is under Inference is there under both prefixes. */
+/** Inference routes exist under both prefixes. */
 function pathsOf(path: string, { tags }: Described): string[] {
   const filled = path.replace("/models/{id}", "/models/sim-small").replace(/\{(address|token)\}/, someAddress);
   return tags.includes("Inference") ? prefixes.map((prefix) => filled.replace(/^\/api\/v1/, prefix)) : [filled];

@@ -34,7 +34,7 @@ export type Use =
 
 const text = "A word on harbours. [[tokens=2]]";
 
-/** Paid routes below both prefixes, each with a body that it takes. One that is not here is sent an empty object. */
+/** Paid routes below both prefixes, each with a valid body. Other routes get an empty object. */
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/responses": { model: "sim-small", max_output_tokens: 10, input: text },
@@ -50,7 +50,7 @@ export const prefixes = ["/api/v1", "/v1"] as const;
 /** Stands for addresses in paths: of an account or an agent that nobody has heard of. */
 export const someAddress = `0x${"5".repeat(40)}`;
 
-/** Routes that have to be there. Of the paths' parameters `{id}` of a key is filled in where it is used. */
+/** Required routes. The tests fill in the `{id}` of a key. */
 export const expectedRoutes: readonly DocumentedRoute[] = [
   ...prefixes.flatMap((prefix): DocumentedRoute[] => [
     ...Object.keys(paidBodies).map((path): DocumentedRoute => ({ method: "POST", path: prefix + path, use: "paid" })),
@@ -94,7 +94,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/llms.txt", use: "public" },
 ];
 
-/** What such services have elsewhere, what the provider has, and ways to write what is here otherwise. */
+/** Routes of other services and of the provider, and other spellings of the gateway's routes. */
 export const undocumentedPaths: readonly string[] = [
   "/admin",
   "/.env",

@@ -3,7 +3,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { type OpenaiSchema, openaiSchemas } from "./schemas/openai.ts";
 import type { Target } from "./target.ts";
 
-/** One request and what came back, as it was on the wire. */
+/** One request and its answer on the wire. */
 export type Exchange = {
   method: string;
   /** Path and query. */
@@ -149,7 +149,7 @@ function checkError(exchange: Exchange, where: string, target: Target): void {
   const value = isMessages ? openaiError(said, exchange, where) : said;
   checkShape("error", value, where);
   const { error } = value as { error: { type: string; code: string; message: string } };
-  // What is 429 elsewhere and ends within seconds is 503 for the Responses API.
+  // The Responses API answers 503 where other APIs answer 429 for seconds.
   const isBusy = status === 503 && /\/v1\/responses\/?(\?|$)/.test(path) && error.type === "rate_limit_error";
   if (!isBusy) assert.equal(error.type, types[status] ?? "server_error", where);
   const isDocumented = target.documentedErrors({ method, path, status, code: error.code });
@@ -161,7 +161,7 @@ function mediaType(headers: Headers): string {
   return headers.get("content-type")?.split(";", 1)[0] ?? "none";
 }
 
-/** The rest are pages: the reference, and what an operator's tools read. */
+/** Other paths are pages of the reference and of an operator's tools. */
 function isApi(path: string): boolean {
   return /^\/(api|v1|auth)\b/.test(path);
 }

@@ -10,7 +10,7 @@ import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
 import { makeWire } from "./wire.ts";
 
-/** What goes wrong between a client and the gateway, which no one request shows. */
+/** Faults between a client and the gateway that no single request shows. */
 let target: Target;
 let account: Account;
 let session: string;
@@ -71,7 +71,7 @@ describe("clients that leave, or never come to the point", () => {
     await Promise.all(left);
     const { key: other } = await (await openAccount(target, 5)).makeKey();
     await assertServed(other);
-    // What was admitted before its client left is paid by now: this waits until nothing is held.
+    // Waits until the requests of the client that left are paid.
     await spentBy(target, key);
     await assertServed(key);
   });
@@ -87,7 +87,7 @@ describe("clients that leave, or never come to the point", () => {
         return hasBegun;
       });
       const made = tokensIn(read());
-      // Some hosts are told of it and cut the answer off, others go on to its end, which would come after two seconds.
+      // Some hosts notice it and cut the answer off. Others go on to its end, two seconds later.
       const ended = once(socket, "end", { signal: AbortSignal.timeout(HALF_CLOSED_MS) });
       socket.end();
       await ended;
@@ -141,7 +141,7 @@ async function chargeOf(id: string): Promise<number> {
   });
 }
 
-/** What has come up to now, each time it is asked. */
+/** Reads the bytes that have come up to now. */
 function readAll(socket: Socket): () => string {
   let text = "";
   socket.on("data", (data: Buffer) => {

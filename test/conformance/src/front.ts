@@ -1,7 +1,7 @@
-/** What may stand before a gateway, and answers by itself to what is no HTTP. */
+/** A program in front of a gateway that answers malformed HTTP by itself. */
 export type Front = keyof typeof fronts;
 
-/** What each front writes then, word for word: all are refusals. */
+/** The refusals of each front, word for word. */
 const fronts = {
   workerd: [
     "400 Bad Request",

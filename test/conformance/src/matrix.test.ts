@@ -11,7 +11,7 @@ import { openTarget, type Target } from "./target.ts";
 /** Every path with every method and every kind of credential: what is not documented is refused. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"];
 
-/** A kind of credential, and what refuses it everywhere; undefined for those that are good. */
+/** A kind of credential, and its refusal on every route; undefined for valid kinds. */
 type Kind = keyof typeof refusals;
 const refusals = {
   none: "401 missing_credentials",

@@ -5,7 +5,7 @@ import { checkExchange, type Exchange } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
 
-/** Nobody spends beyond a limit, however many ask at once; and who asks twice under one name pays once. */
+/** Requests at once stay within a limit, and two requests with one idempotency key are paid once. */
 const AT_ONCE = 64;
 
 let target: Target;
@@ -19,7 +19,7 @@ after(() => target?.close());
 describe("a limit", () => {
   test(`of which each of ${AT_ONCE} requests at once can take 60 % is for one at a time`, async () => {
     const { key } = await account.makeKey(`limit=${usd(Math.ceil((await mostOfOne()) / 0.6))}`);
-    // Long enough that all of them have been refused before the one that was admitted is over.
+    // The delay keeps the admitted request open until all others are refused.
     const answers = await together(AT_ONCE, () => chat(key, { markers: "[[tokens=50]][[delay=3000]]" }));
     assert.deepEqual(tally(answers), { "200": 1, "429 budget_reserved": AT_ONCE - 1 });
     await assertSpent(key, answers);

@@ -3,14 +3,14 @@ import type { Exchange } from "./exchange.ts";
 
 type RawRequest = {
   method: string;
-  /** Sent as it is: nothing tidies it up. */
+  /** Sent without normalization. */
   path: string;
   headers?: Record<string, string | string[]>;
   body?: string | Uint8Array;
   agent?: Agent;
 };
 
-/** One request, exactly as it is written. */
+/** Sends one request without normalization. */
 export function sendRaw(url: string, { method, path, headers = {}, body, agent }: RawRequest): Promise<Exchange> {
   const { hostname, port } = new URL(url);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };

@@ -10,8 +10,8 @@ import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
 
 /**
- * Signing in, as EIP-4361 says and as its published test vectors try it: each text is signed as it is, so that nothing
- * but the text can be wrong with it. A message that is refused leaves its nonce to be used.
+ * Signing in by EIP-4361 and its published test vectors. Each text is signed verbatim, so that only the text can be
+ * wrong. A refused message leaves its nonce unused.
  */
 const MINUTE = 60_000;
 /** Each costs a check of its signature. The deep run has more than are on their way at once. */

@@ -10,10 +10,10 @@ export type Target = {
   wallets: readonly Hex[];
   /** An agent token that the first wallet owns; null where there is none. */
   agentToken: Address | null;
-  /** What answers before it to what is no HTTP; null where every answer is the gateway's own. */
+  /** The program in front of the gateway; null if every answer is the gateway's own. */
   front: Front | null;
   documentedErrors: DocumentedErrors;
-  /** What to undo on a gateway that goes on after the tests. */
+  /** Undoes changes on a gateway that goes on after the tests. */
   undo: (() => Promise<void>)[];
   close(): Promise<void>;
 };

@@ -29,11 +29,11 @@ export type Agent = {
   treasury: Address;
 };
 
-/** What an agent begins with. */
+/** The initial amounts of an agent. */
 export const AGENT = {
-  /** Staked under it: a dollar of capacity for each UTC day, each. */
+  /** Each unit is a dollar of capacity for each UTC day. */
   stakedUnits: 100n,
-  /** Of its own token, for its owner. */
+  /** The agent's own tokens for its owner. */
   supply: 1_000_000n,
   /** For the owner's gas. */
   coins: 10n,

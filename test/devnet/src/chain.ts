@@ -9,12 +9,13 @@ import type { Child } from "./child.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 import { type Finality, type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
 import type { Processes } from "./processes.ts";
+import type { Program } from "./programs.ts";
 import { ACCOUNTS } from "./wallets.ts";
 
 export type Chain = {
   readonly chainId: number;
   readonly rpcUrl: string;
-  /** From now on what happens is saved and then becomes final. */
+  /** From now on blocks are saved and then become final. */
   keep(): Promise<void>;
   /** The time of the latest block, in seconds since the epoch. */
   timestamp(): Promise<number>;
@@ -23,19 +24,17 @@ export type Chain = {
 };
 
 export type ChainOptions = {
-  /** As messages call it. */
-  name: string;
+  program: Program;
   chainId: number;
   port: number;
-  /** Where the chain's state is kept: it continues from there, if there is something. */
+  /** The chain's state. The chain continues from an existing file. */
   stateFile: string;
-  logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
   /** The devnet's time, if it is not the machine's. */
   now?(): number;
-  /** Whether all that was final is there after a kill. If not, it is saved when it begins and when it stops. */
+  /** Saves each final block. Otherwise the chain is saved when it begins and when it stops. */
   survivesKill: boolean;
-  /** How often it makes a block while nothing happens, in place of the usual. */
+  /** The pace of an idle chain's blocks, in place of the usual. */
   idleBlocks?: FinalityOptions["idleBlocks"];
 };
 
@@ -43,14 +42,11 @@ const START_MS = 10_000;
 
 /** A local chain in a process of its own. */
 export async function startChain(processes: Processes, options: ChainOptions): Promise<Chain> {
-  const { name, chainId, port, stateFile, logFile, environment, now = Date.now } = options;
+  const { program, chainId, port, stateFile, environment, now = Date.now } = options;
   const rpcUrl = `http://127.0.0.1:${port}`;
-  const child = processes.start({
-    name,
-    script: new URL("run-program.ts", import.meta.url),
+  const child = processes.start(program, {
     args: [anvilPath(), ...anvilArguments(options)],
     environment,
-    logFile,
     explain: (line) =>
       line.includes("for '--load-state") ? `${stateFile} is damaged: begin anew with npm start -- --fresh.` : undefined,
   });
@@ -62,7 +58,7 @@ export async function startChain(processes: Processes, options: ChainOptions): P
   if (actual !== chainId) throw new DevnetError(`The chain at ${rpcUrl} has id ${actual}, not ${chainId}.`);
 
   const timestamp = async (): Promise<number> => Number((await client.getBlock()).timestamp);
-  // A chain that continues would go on at the machine's time, also if its last block is later.
+  // Anvil continues at the machine's time, also if the last block is later.
   const aheadSeconds = Math.max(await timestamp(), Math.floor(now() / 1_000)) - Math.floor(Date.now() / 1_000);
   if (aheadSeconds > 0) await client.increaseTime({ seconds: aheadSeconds });
   let finality: Finality | undefined;
@@ -82,7 +78,7 @@ export async function startChain(processes: Processes, options: ChainOptions): P
         ...(options.idleBlocks === undefined ? {} : { idleBlocks: options.idleBlocks }),
         onError: (error) => processes.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });
-      // A chain that died has nothing to tell; what it told before is saved.
+      // A dead chain cannot be saved again.
       processes.beforeStop(child, () => kept.stop().catch(() => {}));
       finality = kept;
     },
@@ -98,7 +94,7 @@ function anvilArguments({ chainId, port, stateFile }: ChainOptions): string[] {
   return [
     ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--quiet"],
     ...["--hardfork", "cancun", "--slots-in-an-epoch", String(SLOTS_IN_AN_EPOCH), "--accounts", String(ACCOUNTS)],
-    // States of old blocks stay in memory, so that nothing is left on the disk that is not ours to remove.
+    // Keeps the states of old blocks in memory, and so off the disk.
     ...["--prune-history", "1000"],
     ...(existsSync(stateFile) ? ["--load-state", stateFile] : []),
   ];
@@ -113,7 +109,7 @@ async function answers(ask: () => Promise<unknown>, child: Child): Promise<void>
   throw new DevnetError(`The ${child.name} does not answer.`);
 }
 
-/** The state comes as hex of gzip and is read as JSON. The file is the old one or the new one, at every moment. */
+/** Writes a state, which anvil dumps as hex of gzip and reads as JSON. A kill leaves the old file or the new one. */
 async function writeState(file: string, state: string): Promise<void> {
   const json = await promisify(gunzip)(Buffer.from(state.slice(2), "hex"));
   const draft = `${file}.new`;

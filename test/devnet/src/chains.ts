@@ -5,6 +5,7 @@ import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
 import { readReceiptKey } from "./gateway.ts";
 import type { Processes } from "./processes.ts";
+import { programs } from "./programs.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
 import { loadSecrets } from "./secrets.ts";
 import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
@@ -23,26 +24,23 @@ export type StartChainsOptions = {
   onProgress(line: string): void;
 };
 
-const LABELS: Record<LocalChainName, string> = {
-  primary: "primary chain",
-  secondary1: "secondary chain 1",
-  secondary2: "secondary chain 2",
-};
 const PORTS: Record<LocalChainName, PortSetting> = {
   primary: "CHAIN_PORT",
   secondary1: "SECONDARY1_PORT",
   secondary2: "SECONDARY2_PORT",
 };
-/** The databases of gateway, relayer and keeper belong to these chains, and to no others. */
+/** The databases of gateway and keeper, which belong to these chains. */
 const BOOKS: readonly FileName[] = [
-  ...["gateway.sqlite", "relayer.sqlite"].flatMap((file) =>
-    ["", "-wal", "-shm"].map((end) => `${file}${end}` as FileName),
-  ),
-  "keeper.sqlite",
-  "keeper.sqlite-journal",
+  ...([
+    "gateway.sqlite",
+    "gateway.sqlite-wal",
+    "gateway.sqlite-shm",
+    "keeper.sqlite",
+    "keeper.sqlite-journal",
+  ] as const),
 ];
 
-/** The chains with their contracts: as they were left, as a deployment once left them, or new ones. */
+/** Starts the chains with their contracts: the last state, the saved deployment, or new ones. */
 export async function startChains(options: StartChainsOptions): Promise<{ chains: Chains; deployment: Deployment }> {
   const { settings, folder, processes, environment, onProgress } = options;
   const chainIds = LOCAL_CHAIN_NAMES.map((name) => settings.chainIds[name]);
@@ -59,7 +57,7 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   if (isNew) onProgress("Deploying the dollars, LayerZero and the contracts ...");
   if (deployment === undefined) {
     const { gatewaySecret: secret } = loadSecrets(folder);
-    const receiptKey = await readReceiptKey(processes, { secret, logFile: folder.file("gateway.log"), environment });
+    const receiptKey = await readReceiptKey(processes, { secret, environment });
     deployment = await deploy(chains, receiptKey);
   }
   await Promise.all(started.map((chain) => chain.keep()));
@@ -68,7 +66,7 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   return { chains, deployment };
 }
 
-/** Undefined unless both the chains and what is on them were kept. */
+/** Undefined unless the chains and their deployment were kept. */
 function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | undefined {
   if (!LOCAL_CHAIN_NAMES.every((name) => folder.has(stateFile(name)))) return undefined;
   const kept = folder.readJson("deployment.json") as Deployment | undefined;
@@ -82,11 +80,10 @@ function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | 
 function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain> {
   const { processes, settings, ports, folder, environment, survivesKill, clock } = options;
   return startChain(processes, {
-    name: LABELS[name],
+    program: programs[name],
     chainId: settings.chainIds[name],
     port: ports[PORTS[name]],
     stateFile: folder.file(stateFile(name)),
-    logFile: folder.file(`${name}.log`),
     ...{ environment, survivesKill },
     now: clock.now,
   });

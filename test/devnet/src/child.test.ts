@@ -15,12 +15,8 @@ for (const [what, code, says] of [
     const folder = temporaryFolder();
     const script = join(folder.path, "script.mjs");
     writeFileSync(script, code);
-    const child = startChild({
-      name: "child",
-      script: pathToFileURL(script),
-      environment: process.env,
-      logFile: join(folder.path, "child.log"),
-    });
+    const program = { name: "child", script: pathToFileURL(script) };
+    const child = startChild(program, { environment: process.env, logFile: join(folder.path, "child.log") });
     equal((await child.ended).message, `The child ended with code 3${says}`);
     folder.remove();
   });

@@ -4,43 +4,41 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { DevnetError } from "./devnet-error.ts";
+import type { Program } from "./programs.ts";
 
-export type Program = {
-  /** As messages call it. */
-  name: string;
-  /** A TypeScript file, run by the Node that runs us. */
-  script: URL;
+export type Run = {
   args?: readonly string[];
   environment: Readonly<Record<string, string | undefined>>;
-  /** Keeps what it says. */
-  logFile: string;
-  /** Its end is not the end of the others. */
-  mayEnd?: boolean;
-  /** What is wrong, if the line says it in words that help nobody: told in place of them if it ends. */
+  /** Translates a line that explains the end of the child. */
   explain?(line: string): string | undefined;
 };
 
 export type Child = {
   readonly name: string;
   readonly pid: number;
-  /** Resolves to how it ended, once it and all that it started are gone. */
+  /** Resolves to the reason of its end, once it and its own children are gone. */
   readonly ended: Promise<DevnetError>;
-  /** Resolves with the first line of its output that `parse` makes something of. Rejects if it ends before. */
+  /** Resolves to the first result of `parse` for a line of output. Rejects if the child ends before. */
   says<T>(parse: (line: string) => T | undefined): Promise<T>;
-  /** Asks it to end, and makes it after `graceMs`. */
+  /** Resolves to the first group of its program's `ready`, or the whole match. */
+  ready(): Promise<string>;
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 };
 
-/** What each child loads before its program. */
+/** Modules that each child loads before its program. */
 const preloads = ["end-with-parent.ts", "shifted-clock.ts"].flatMap((file) => [
   "--import",
   new URL(file, import.meta.url).href,
 ]);
 
-export function startChild({ name, script, args = [], environment, logFile, explain }: Program): Child {
+export function startChild(
+  { name, script, ready }: Omit<Program, "log">,
+  { args = [], environment, logFile, explain }: Run & { logFile: string },
+): Child {
   const flags = ["--disable-warning=ExperimentalWarning", ...preloads];
   const child = spawn(process.execPath, [...flags, fileURLToPath(script), ...args], {
-    // A group of its own: Ctrl-C reaches us alone, and we end our children in order.
+    // A group of its own, so that Ctrl-C reaches the devnet only, which ends its children in order.
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { ...environment },
@@ -68,27 +66,31 @@ export function startChild({ name, script, args = [], environment, logFile, expl
     child.once("close", (code, signal) => {
       log.end();
       const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-      // What is killed cannot say why.
       const words = signal === "SIGKILL" ? "." : lastWords(lines, diedAt);
       resolve(new DevnetError(firstOf(lines, explain) ?? `The ${name} ${how}${words}`));
     });
   });
+  const says: Child["says"] = (parse) =>
+    new Promise((resolve, reject) => {
+      const listener = (line: string): void => {
+        const parsed = parse(line);
+        if (parsed === undefined) return;
+        listeners.delete(listener);
+        resolve(parsed);
+      };
+      listeners.add(listener);
+      void ended.then(reject);
+    });
   return {
     name,
     pid: child.pid ?? 0,
     ended,
-    says(parse) {
-      return new Promise((resolve, reject) => {
-        const listener = (line: string): void => {
-          const parsed = parse(line);
-          if (parsed === undefined) return;
-          listeners.delete(listener);
-          resolve(parsed);
-        };
-        listeners.add(listener);
-        void ended.then(reject);
-      });
-    },
+    says,
+    ready: () =>
+      says((line) => {
+        const found = ready?.exec(line);
+        return found?.[1] ?? found?.[0];
+      }),
     async stop(graceMs) {
       child.kill("SIGTERM");
       const timer = setTimeout(() => killGroup(child), graceMs);
@@ -100,17 +102,17 @@ export function startChild({ name, script, args = [], environment, logFile, expl
 
 type Line = { text: string; at: number };
 
-/** The lines kept of what a child said last. */
+/** The number of last lines that are kept. */
 const MAX_LINES = 20;
 
 function readLines(stream: Readable | null, hear: (line: string) => void): void {
   if (stream !== null) createInterface({ input: stream }).on("line", hear);
 }
 
-/** A log's entry that is older has nothing to do with the end. */
+/** An older log entry is unrelated to the end. */
 const LAST_WORDS_MS = 1_000;
 
-/** The last line it said; of an uncaught error, the line with its message. */
+/** The last line, or the message of an uncaught error. */
 function lastWords(lines: readonly Line[], diedAt: number): string {
   const words = lines
     .filter(({ text, at }) => !text.startsWith("{") || diedAt - at < LAST_WORDS_MS)
@@ -119,7 +121,7 @@ function lastWords(lines: readonly Line[], diedAt: number): string {
   return last === undefined ? "." : `: ${last}`;
 }
 
-function firstOf(lines: readonly Line[], explain: Program["explain"]): string | undefined {
+function firstOf(lines: readonly Line[], explain: Run["explain"]): string | undefined {
   for (const { text } of lines) {
     const explained = explain?.(text);
     if (explained !== undefined) return explained;
@@ -127,7 +129,7 @@ function firstOf(lines: readonly Line[], explain: Program["explain"]): string | 
   return undefined;
 }
 
-/** A child that was killed may leave behind what it started: it is in the child's group. */
+/** Ends the children that a killed child left in its group. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

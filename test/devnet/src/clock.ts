@@ -1,6 +1,6 @@
 import type { Folder } from "./folder.ts";
 
-/** The devnet's time: the machine's, and what `npm run devnet -- day` has added to it. Kept from start to start. */
+/** The devnet's time: the machine's plus the offset of `npm run devnet -- day`. Kept from start to start. */
 export type DevnetClock = {
   /** Milliseconds since the epoch. */
   now(): number;

@@ -38,7 +38,7 @@ import { testThreeChains } from "./testing/three-chains-suite.ts";
 import { walletOn } from "./testing/wallet.ts";
 import { wallets } from "./wallets.ts";
 
-/** What `npm run devnet` asks of a devnet that runs. */
+/** The commands of `npm run devnet`. */
 const folder = deployedFolder();
 const start = () =>
   startDevnet({
@@ -234,7 +234,7 @@ test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for
   const owedBack = { ...settlement, functionName: "owedBackNanoUsd", args: [requester.account] } as const;
   await eventually(async () => (await requester.tokens()) - before.tokens === shares.back / 1_000n);
   equal(await reader.readContract(owedBack), shares.back % 1_000n);
-  // Of the dollar itself; the rest is of the answer beside it.
+  // The shares of the dollar; the rest belongs to the first answer.
   const odd = BigInt(served) - 1_000_000_000n;
   const ofTheDollar = { safe: 400_000_000n, treasury: 500_000_000n, back: 100_000_000n };
   for (const name of ["safe", "treasury", "back"] as const) {
@@ -275,8 +275,8 @@ testThreeChains(() => devnet);
 test("a chain that is not local is taken to no other day, and nothing is stopped for it", async () => {
   const foreign = { chainId: 8453, timestamp: () => Promise.reject(), goTo: () => Promise.reject() };
   const clock = { now: Date.now, offsetMs: 0, set: () => fail("the clock was set") };
-  const services = { start: () => Promise.reject(), during: () => Promise.reject(new Error("stopped")) };
-  await rejects(goToNextDay({ chains: [foreign], clock, services }), /Only local chains .* not 8453/);
+  const processes = { restartTimed: () => Promise.reject(new Error("stopped")) };
+  await rejects(goToNextDay({ chains: [foreign], clock, processes }), /Only local chains .* not 8453/);
 });
 
 test("the program says what it takes", async () => {
@@ -346,7 +346,7 @@ async function eventuallySettled(served: Address, amountNanoUsd: bigint) {
   };
 }
 
-/** What each key of the gateway's own making took from the allowance of the day, in 1e-18 USD. */
+/** The spend of each key that the gateway made from the day's allowance, in 1e-18 USD. */
 async function takenFromAllowance(date: string): Promise<bigint[]> {
   const { providerAdminKey } = JSON.parse(readFileSync(join(folder.path, "secrets.json"), "utf8")) as Secrets;
   const answer = await fetch(`${devnet.ready.provider.url}/billing/allowance?day=${date}`, {

@@ -6,16 +6,15 @@ import type { Command } from "./control.ts";
 import { goToNextDay } from "./day.ts";
 import type { Deployment } from "./deployment.ts";
 import { fund } from "./faucet.ts";
-import type { Services } from "./services.ts";
+import type { Processes } from "./processes.ts";
 import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 
-/** What a running devnet's commands need. */
 export type Running = {
   chains: Chains;
   deployment: Deployment;
   clock: DevnetClock;
-  services: Services;
-  /** Tells the provider simulator that the day has changed; absent with a provider of the user's own. */
+  processes: Processes;
+  /** Moves the provider simulator to the new day; absent with a provider of the user's own. */
   provider?: () => Promise<void>;
   computers: Computers;
   /** Writes `ready.json` again. */
@@ -23,11 +22,11 @@ export type Running = {
 };
 
 export function devnetCommands(running: Running): Record<string, Command> {
-  const { chains, deployment, clock, services, provider, computers, changed } = running;
+  const { chains, deployment, clock, processes, provider, computers, changed } = running;
   return {
     async day(_args, say) {
       const midnight = await goToNextDay({
-        ...{ chains: LOCAL_CHAIN_NAMES.map((name) => chains[name]), clock, services },
+        ...{ chains: LOCAL_CHAIN_NAMES.map((name) => chains[name]), clock, processes },
         ...(provider === undefined ? {} : { provider }),
       });
       changed();

@@ -5,11 +5,10 @@ import type { Child } from "./child.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
 import type { Processes } from "./processes.ts";
-import type { Services } from "./services.ts";
+import { programs } from "./programs.ts";
 
 export type ComputersOptions = {
   processes: Processes;
-  services: Services;
   folder: Folder;
   chain: Pick<Chain, "rpcUrl">;
   gatewayUrl: string;
@@ -18,22 +17,22 @@ export type ComputersOptions = {
 
 /** The computers of the devnet's agents. */
 export type Computers = {
-  /** The number of the next agent. Throws {@link DevnetError} if there may be no more. */
+  /** The number of the next agent. Throws {@link DevnetError} at the limit. */
   nextPlace(): number;
-  /** Keeps the agent and starts its computer. Resolves to why that ended at once, if it did. */
+  /** Keeps the agent and starts its computer. Resolves to the reason if the computer ended at once. */
   add(agent: Agent): Promise<DevnetError | undefined>;
 };
 
 const MOST_AGENTS = 8;
-/** How long a computer is waited for, which goes on trying. */
+/** The longest wait for a computer's first offer. The computer goes on trying. */
 const OFFER_MS = 5_000;
 
-/** Starts the computer of each agent that an earlier start has made. */
+/** Starts the computers of the agents of earlier starts. */
 export async function startComputers(options: ComputersOptions): Promise<Computers> {
-  const { services, folder } = options;
+  const { processes, folder } = options;
   const agents = (folder.readJson("agents.json") as Agent[] | undefined) ?? [];
   const start = (agent: Agent, place: number): Promise<Child> =>
-    services.start(() => startComputer(options, agent, place));
+    processes.startTimed(() => startComputer(options, agent, place));
   await Promise.all(agents.map((agent, index) => start(agent, index + 1)));
   return {
     nextPlace() {
@@ -50,31 +49,27 @@ export async function startComputers(options: ComputersOptions): Promise<Compute
 }
 
 /**
- * Resolves when the computer has offered, has ended, or takes long. If it ends by itself, which it does when the
- * gateway refuses its offer for good, the devnet goes on.
+ * Resolves when the computer has offered, has ended, or takes long. A computer ends by itself when the gateway refuses
+ * its offer for good. The devnet goes on then.
  */
 async function startComputer(
-  { processes, folder, chain, gatewayUrl, environment }: ComputersOptions,
+  { processes, chain, gatewayUrl, environment }: ComputersOptions,
   agent: Agent,
   place: number,
 ): Promise<Child> {
-  const child = processes.start({
-    name: `computer of ${agent.name}`,
-    script: new URL("../../../computer/src/main.ts", import.meta.url),
-    environment: {
-      ...environment,
-      GATEWAY_URL: gatewayUrl,
-      AGENT_TOKEN: agent.token,
-      COMPUTER_KEY: agent.computer.privateKey,
-      COMPUTER_KEYSTORE: "",
-      PRIMARY_RPC_URL: chain.rpcUrl,
-      SHARE_BPS: "10000",
-      POLL_MS: "1000",
-    },
-    logFile: folder.file(`computer-${place}.log` as FileName),
-    mayEnd: true,
-  });
-  const offers = child.says((line) => (line.startsWith("Offered ") ? true : undefined));
+  const log = `computer-${place}.log` as FileName;
+  const program = { ...programs.computer, name: `computer of ${agent.name}`, log };
+  const own = {
+    GATEWAY_URL: gatewayUrl,
+    AGENT_TOKEN: agent.token,
+    COMPUTER_KEY: agent.computer.privateKey,
+    COMPUTER_KEYSTORE: "",
+    PRIMARY_RPC_URL: chain.rpcUrl,
+    SHARE_BPS: "10000",
+    POLL_MS: "1000",
+  };
+  const child = processes.start(program, { environment: { ...environment, ...own } });
+  const offers = child.ready();
   const timeout = new AbortController();
   const late = sleep(OFFER_MS, undefined, { signal: timeout.signal }).catch(() => {});
   await Promise.race([offers.catch(() => {}), child.ended, late]);

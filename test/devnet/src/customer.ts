@@ -10,7 +10,7 @@ import type { Chain } from "./chain.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 
-/** What a user does, through the contracts and the gateway's public API only. */
+/** A user's actions, through the contracts and the gateway's public API only. */
 
 /** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
 export async function activate(
@@ -84,7 +84,7 @@ export async function requestApiKey(options: {
   return key;
 }
 
-/** What the key's account may still spend, in nano-dollars; undefined if the gateway does not know the key. */
+/** The balance of the key's account in nano-dollars; undefined if the gateway does not know the key. */
 export async function readBalance(gatewayUrl: string, apiKey: string): Promise<number | undefined> {
   const { status, body } = await call(`${gatewayUrl}/api/v1/credits`, {
     headers: { authorization: `Bearer ${apiKey}` },

@@ -20,7 +20,7 @@ import {
 import { seedPool } from "./third-parties/uniswap.ts";
 import { roles, wallets } from "./wallets.ts";
 
-/** What stands on the chains. As it is kept from one start to the next. */
+/** The contracts on the chains, kept from start to start. */
 export type Deployment = Readonly<Record<LocalChainName, ChainDeployment>>;
 
 export type ChainDeployment = {
@@ -34,11 +34,11 @@ export type ChainDeployment = {
   stablecoin: Stablecoin;
 };
 
-/** What each wallet gets on each chain, in dollars. */
+/** Each wallet's dollars on each chain. */
 export const WALLET_DOLLARS = 10_000n;
-/** What the market pool of the token begins with, in dollars and in tokens. */
+/** The first liquidity of the token's market pool, in dollars and in tokens. */
 const MARKET_DOLLARS = 1_000n;
-/** What each secondary chain's activations may run ahead of its dollars. */
+/** The float of each secondary chain. */
 const FLOAT_DOLLARS = 100n;
 const TOKEN_UNITS = 1_000_000n;
 

@@ -18,47 +18,45 @@ import { createProcesses, type Processes } from "./processes.ts";
 import { setProviderTime, simulatorSettings, simulatorStaking, startProvider } from "./provider.ts";
 import { followPool } from "./provider-staking.ts";
 import { curlLine, type ReadyFile } from "./ready.ts";
-import { startRelayer } from "./relayer.ts";
+import { relayBetween } from "./relayer.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
-import { createServices } from "./services.ts";
 import { type DevnetSettings, type Ports, readSettings } from "./settings.ts";
 import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 import { privateKeyOf, wallets } from "./wallets.ts";
 
-/** Everything on one machine, running. */
 export type Devnet = {
   readonly ready: ReadyFile;
-  /** A request that works when it is pasted into a shell. */
+  /** A request to paste into a shell. */
   readonly curl: string;
   readonly readyFile: string;
   readonly processes: readonly { name: string; pid: number }[];
-  /** Resolves when a process ended unasked, and the others have been stopped for it. */
+  /** Resolves after the unexpected end of a process, when the others have been stopped. */
   readonly failure: Promise<DevnetError>;
   /** Stops everything, the gateway first. */
   stop(): Promise<void>;
 };
 
 export type DevnetOptions = {
-  /** As `npm start` reads it: the devnet's own settings, and whatever is the gateway's. */
+  /** The settings of `npm start`: the devnet's own and the gateway's. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Forgets what an earlier start left. */
+  /** Forgets the state of earlier starts. */
   fresh?: boolean;
-  /** False: the chains are saved only as they begin and as they are stopped, which takes less of the machine. */
+  /** False: the chains are saved only at the start and the stop, which costs less. */
   survivesKill?: boolean;
   onProgress?(line: string): void;
   /** Ends a start that is under way. */
   signal?: AbortSignal;
 };
 
-/** What the first wallet activates, in 1e-6 USD. */
+/** The first wallet's activation, in 1e-6 USD. */
 export const ACTIVATED_AMOUNT = 25_000_000n;
 
-/** Starts everything, or continues where it was stopped. Throws {@link DevnetError}; nothing is left running then. */
+/** Starts everything, or continues after a stop. If it throws {@link DevnetError}, nothing is left running. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const settings = readSettings(options.environment);
   for (const line of settings.unheard) options.onProgress?.(line);
   const folder = openFolder(settings.folder);
-  const processes = createProcesses();
+  const processes = createProcesses(folder);
   const closing = new AbortController();
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -90,7 +88,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
       stop,
     };
   } catch (error) {
-    // A process that died is the cause of what else went wrong, and may be noticed after it.
+    // A process that died is the cause of other errors, and may be noticed after them.
     const cause =
       processes.children.length === 0 ? undefined : await Promise.race([processes.failure, sleep(CAUSE_MS)]);
     await stop();
@@ -116,7 +114,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   const { options, settings, folder, processes, clock } = site;
   const { environment, onProgress = () => {} } = options;
   const upstream = startUpstream(site);
-  // Told below, where it is waited for.
+  // Reported below, where it is awaited.
   upstream.catch(() => {});
   const named = providerSettings(environment);
   if (named.length > 0) {
@@ -127,7 +125,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
       onProgress,
       signal: options.signal,
     });
-    // The check takes seconds, in which another process may take a port that was free. The simulator has its own.
+    // During the check another process may have taken a free port. The simulator has its own already.
     const { PROVIDER_PORT } = site.ports;
     site = { ...site, ports: { ...(await choosePorts({ ...settings.ports, PROVIDER_PORT: 0 })), PROVIDER_PORT } };
   }
@@ -142,24 +140,23 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   onProgress("Starting relayer, keeper and gateway ...");
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
-  const services = createServices(processes);
   writeFileSync(folder.file("dashboard-wallet.js"), pageWalletScript(LOCAL_CHAIN_NAMES.map((name) => chains[name])));
   const gatewayUrl = `http://127.0.0.1:${ports.GATEWAY_PORT}`;
+  const relayer = relayBetween(chains, { deployment, folder });
+  site.closing.addEventListener("abort", () => void relayer.stop());
   await Promise.all([
-    services.start(() =>
+    processes.startTimed(() =>
       startGateway(processes, {
         port: ports.GATEWAY_PORT,
         secret: secrets.gatewaySecret,
         ...{ chains, deployment, clock },
         databaseFile: folder.file("gateway.sqlite"),
-        logFile: folder.file("gateway.log"),
         walletScript: folder.file("dashboard-wallet.js"),
         environment: { ...environment, ...gatewaySettings },
       }),
     ),
     activate(chain, { deployment: deployment.primary, wallet, amount: ACTIVATED_AMOUNT }),
-    startRelayer(processes, workers),
-    services.start(() => startKeeper(processes, workers)),
+    processes.startTimed(() => startKeeper(processes, workers)),
   ]);
   const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
   const staking =
@@ -172,13 +169,13 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     ready.clockOffsetMs = clock.offsetMs;
     folder.writeJson("ready.json", ready);
   };
-  const computers = await startComputers({ processes, services, folder, chain, gatewayUrl, environment });
+  const computers = await startComputers({ processes, folder, chain, gatewayUrl, environment });
   const control = await startControl(
     devnetCommands({
       chains,
       deployment,
       clock,
-      services,
+      processes,
       computers,
       changed,
       ...(staking === undefined ? {} : { provider }),
@@ -223,12 +220,12 @@ function stakeWithSimulator(
   return staking;
 }
 
-/** The simulator; or, if the user has named a provider, that one. */
+/** The user's own provider, else the simulator. */
 async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings: Record<string, string> }> {
   const { options, settings, folder, processes, ports, clock } = site;
   if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
   options.onProgress?.("Starting the provider simulator ...");
-  // A new simulator has none of the keys that the gateway keeps there.
+  // A new simulator does not know the gateway's keys.
   folder.remove("gateway.sqlite-kv", "gateway.sqlite-kv-wal", "gateway.sqlite-kv-shm");
   const { providerKey: key, providerAdminKey: adminKey } = loadSecrets(folder);
   const url = await startProvider(processes, {
@@ -236,13 +233,12 @@ async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings
     key,
     adminKey,
     clock,
-    logFile: folder.file("provider.log"),
     environment: options.environment,
   });
   return { url, gatewaySettings: simulatorSettings(url, { key, adminKey }) };
 }
 
-/** The key of an earlier start while it is good, else a new one, with its account's credit there. */
+/** The key of an earlier start if it is valid, else a new one of an account with credit. */
 async function apiKeyFor(
   { options, folder, settings, clock }: Site,
   { gatewayUrl, secrets }: { gatewayUrl: string; secrets: Secrets },

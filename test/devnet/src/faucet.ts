@@ -8,13 +8,13 @@ import { fundDollars, LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-par
 import { fundLocalToken } from "./third-parties/local-token.ts";
 import { roles } from "./wallets.ts";
 
-/** What an address gets on every chain at each call. */
+/** The gift to an address on every chain at each call. */
 export const FAUCET = {
-  /** Of the chain's coin. */
+  /** The chain's coin. */
   coins: 10n,
-  /** Of the chain's stablecoin. */
+  /** The chain's stablecoin. */
   dollars: 10_000n,
-  /** Of the staking-derived token: each unit staked gives one dollar of inference a day. */
+  /** The staking-derived token: each staked unit gives one dollar of inference a day. */
   stakingTokens: 1_000n,
 } as const;
 

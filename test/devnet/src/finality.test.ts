@@ -6,18 +6,19 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { startChain } from "./chain.ts";
 import { choosePorts } from "./ports.ts";
 import { createProcesses } from "./processes.ts";
+import { programs } from "./programs.ts";
 import { readSettings } from "./settings.ts";
 import { readBlock } from "./testing/api.ts";
 import { anyPorts, temporaryFolder } from "./testing/launch.ts";
 
 test("an idle chain's time goes on, and no block is final that a sudden end would lose", async () => {
   const folder = temporaryFolder();
-  const processes = createProcesses();
+  const processes = createProcesses({ file: (name) => join(folder.path, name) });
   const { CHAIN_PORT: port } = await choosePorts(readSettings({ ...anyPorts, DEVNET_DIR: folder.path }).ports);
   const stateFile = join(folder.path, "chain.json");
   const environment = process.env;
   const idleBlocks = { leastMs: 20, mostMs: 20 };
-  const options = { name: "chain", chainId: 31337, port, stateFile, logFile: join(folder.path, "chain.log") };
+  const options = { program: programs.primary, chainId: 31337, port, stateFile };
   try {
     const chain = await startChain(processes, { ...options, environment, idleBlocks, survivesKill: true });
     await chain.keep();

@@ -46,9 +46,8 @@ export type FinalityOptions = {
 };
 
 /**
- * Nothing becomes final that is not saved: a start from what was saved, after a sudden end, must find all that was
- * final. So it is saved before the empty blocks are made, and after: later transactions make those final before they
- * are saved.
+ * Blocks are saved before they become final, so that a start after a sudden end finds all final blocks. So the chain is
+ * saved before the empty blocks, and after them: later transactions make those final.
  */
 export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   const {
@@ -128,7 +127,7 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
     work();
   }
 
-  /** What is due by time, such as a flush, is looked for at the latest block's time: it must not stand still. */
+  /** Programs read the time from the latest block, so it must go on. */
   let activeAt = performance.now();
   function onIdle(): void {
     const idleMs = performance.now() - activeAt;

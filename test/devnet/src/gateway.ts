@@ -5,6 +5,7 @@ import { type Child, startChild } from "./child.ts";
 import { clockEnvironment, type DevnetClock } from "./clock.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import type { Processes } from "./processes.ts";
+import { programs } from "./programs.ts";
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
@@ -17,77 +18,59 @@ type OwnSite = {
   >;
   databaseFile: string;
 };
+type Environment = Readonly<Record<string, string | undefined>>;
 export type GatewayOptions = OwnSite & {
   clock: DevnetClock;
-  logFile: string;
   /** The user's own settings and those of the upstream. */
-  environment: Readonly<Record<string, string | undefined>>;
+  environment: Environment;
   /** A file with the dashboard's development wallets. */
   walletScript: string;
 };
 
-/** Starts the gateway in a process of its own; resolves when it listens. */
+/** Starts the gateway; resolves when it listens. */
 export async function startGateway(processes: Processes, options: GatewayOptions): Promise<Child> {
-  const { environment, logFile, clock, walletScript } = options;
-  const own = ownSettings(options);
-  const child = processes.start({
-    name: "gateway",
-    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
+  const { environment, clock, walletScript } = options;
+  const child = processes.start(programs.gateway, {
     environment: {
-      ...{
-        CHAIN_POLL_MS: "500",
-        POST_USD: "0.01",
-        POST_MIN_USD: "0",
-        POST_INTERVAL_MS: "5000",
-        DASHBOARD_SCRIPT: walletScript,
-      },
-      ...{ ...environment, ...own, ...clockEnvironment(clock) },
+      ...{ CHAIN_POLL_MS: "1000", POST_USD: "0.01", POST_MIN_USD: "0", POST_INTERVAL_MS: "5000" },
+      ...{ DASHBOARD_SCRIPT: walletScript, ...environment, ...ownSettings(options), ...clockEnvironment(clock) },
     },
-    logFile,
   });
-  await child.says((line) => (line.includes('"event":"listening"') ? true : undefined));
+  await child.ready();
   return child;
 }
 
-/** The public key with which a gateway of this secret signs receipts, as `npm run gateway -- receipt-key` tells it. */
+/** The public key of the receipts of a gateway with this secret, as `npm run gateway -- receipt-key` prints it. */
 export async function readReceiptKey(
   processes: Processes,
-  options: { secret: string; logFile: string; environment: Readonly<Record<string, string | undefined>> },
+  { secret, environment }: { secret: string; environment: Environment },
 ): Promise<Hex> {
-  const child = processes.start({
-    name: "gateway",
-    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
-    args: ["receipt-key"],
-    environment: { ...options.environment, GATEWAY_SECRET: options.secret },
-    logFile: options.logFile,
-    mayEnd: true,
-  });
+  const program = { ...programs.gateway, mayEnd: true };
+  const settings = { ...environment, GATEWAY_SECRET: secret };
+  const child = processes.start(program, { args: ["receipt-key"], environment: settings });
   const key = await child.says((line) => parsedLine(line).receiptKey);
   await processes.end(child);
   return key;
 }
 
-/** Settings that say something of the provider. What they say can be looked at before there is a chain. */
+/** Settings of the provider. They can be checked before there is a chain. */
 const PROVIDER_SETTINGS = /^(UPSTREAM_\w+|PRICES_FILE|MODEL_ALIASES)$/;
 
-/** Those of them that the user has made. */
-export function providerSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
+/** The provider's settings that the user has set. */
+export function providerSettings(environment: Environment): string[] {
   return Object.keys(environment).filter((name) => PROVIDER_SETTINGS.test(name) && ownValue(environment, name));
 }
 
-/**
- * Looks at what the user says of a provider, its key, its prices and the names of its models. Throws `DevnetError` with
- * what is wrong.
- */
+/** Checks the provider of the user's settings: its key, its prices and the names of its models. Throws `DevnetError`. */
 export async function checkProvider(options: {
   /** The user's own settings and those of the upstream. */
-  environment: Readonly<Record<string, string | undefined>>;
+  environment: Environment;
   logFile: string;
   onProgress(line: string): void;
   signal: AbortSignal | undefined;
 }): Promise<void> {
   const { environment, logFile, onProgress, signal } = options;
-  // There is no chain yet, and none is asked.
+  // There is no chain yet, and `--check` reads none.
   const own = {
     BASE_URL: "http://127.0.0.1",
     GATEWAY_SECRET: "00".repeat(32),
@@ -97,13 +80,7 @@ export async function checkProvider(options: {
     PRIMARY_CHAIN_ID: "1",
     SETTLEMENT_ADDRESS: zeroAddress,
   };
-  const child = startChild({
-    name: "gateway",
-    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
-    args: ["--check"],
-    environment: { ...environment, ...own },
-    logFile,
-  });
+  const child = startChild(programs.gateway, { args: ["--check"], environment: { ...environment, ...own }, logFile });
   const stop = (): void => void child.stop(0);
   signal?.addEventListener("abort", stop, { once: true });
   try {
@@ -123,7 +100,7 @@ function parsedLine(line: string): { event?: string; alias?: string; model?: str
   return line.startsWith("{") ? (JSON.parse(line) as { event?: string }) : {};
 }
 
-/** What nobody else says: `settings.ts` refuses it by name, or tells that it is not read. */
+/** The gateway's settings that the devnet decides. `settings.ts` refuses them by name. */
 export function ownSettings({ port, secret, chains, deployment: { primary, ...others }, databaseFile }: OwnSite) {
   return {
     HOST: "127.0.0.1",

@@ -1,20 +1,28 @@
+import type { Chains } from "./chains.ts";
 import type { Child } from "./child.ts";
 import { clockEnvironment, type DevnetClock } from "./clock.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Folder } from "./folder.ts";
 import type { Processes } from "./processes.ts";
-import type { RelayerOptions } from "./relayer.ts";
+import { programs } from "./programs.ts";
 import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
-/** In a chain's coin, of which the keeper's account begins with 10,000. */
+/** In a chain's coin. The keeper's account begins with 10,000. */
 const DAILY_BUDGET_WEI = 10n ** 18n;
-/** In token units: a cent, so that one sees the payments of few requests. */
+/** A cent in token units, so that the payments of a few requests are seen. */
 const MIN_PAYMENT = 10_000n;
 
-/** Starts what flushes, books, delivers, pays, converts and buys, in a process of its own; resolves when it works. */
-export async function startKeeper(
-  processes: Processes,
-  options: RelayerOptions & { clock: DevnetClock },
-): Promise<Child> {
+export type KeeperOptions = {
+  chains: Chains;
+  deployment: Deployment;
+  folder: Folder;
+  environment: Readonly<Record<string, string | undefined>>;
+  clock: DevnetClock;
+};
+
+/** Starts the keeper; resolves when it works. */
+export async function startKeeper(processes: Processes, options: KeeperOptions): Promise<Child> {
   const { chains, deployment, folder, environment, clock } = options;
   folder.writeJson("keeper.json", {
     databaseFile: folder.file("keeper.sqlite"),
@@ -26,17 +34,10 @@ export async function startKeeper(
       return { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
     }),
   });
-  const child = processes.start({
-    name: "keeper",
-    script: new URL("../../../keeper/src/main.ts", import.meta.url),
-    environment: {
-      ...environment,
-      KEEPER_FILE: folder.file("keeper.json"),
-      KEEPER_KEY: privateKeyOf(roles.keeper),
-      ...clockEnvironment(clock),
-    },
-    logFile: folder.file("keeper.log"),
+  const own = { KEEPER_FILE: folder.file("keeper.json"), KEEPER_KEY: privateKeyOf(roles.keeper) };
+  const child = processes.start(programs.keeper, {
+    environment: { ...environment, ...own, ...clockEnvironment(clock) },
   });
-  await child.says((line) => (line.startsWith('{"event":"keeping"') ? true : undefined));
+  await child.ready();
   return child;
 }

@@ -3,19 +3,21 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { ACTIVATED_AMOUNT } from "./devnet.ts";
+import { programs } from "./programs.ts";
 import type { ReadyFile } from "./ready.ts";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
 import { readCredits } from "./testing/api.ts";
-import { type Launched, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
+import { deployedFolder, type Launched, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
 
 const DEPLOYING = "Deploying the dollars";
 
-/** What it said last, without its progress. */
+/** The last line, without progress. */
 function lastLine(output: { stderr: string }): string {
   return output.stderr.trimEnd().split("\n").at(-1) ?? "";
 }
@@ -34,7 +36,7 @@ test("a port in use is one line that names the setting", async () => {
   folder.remove();
 });
 
-test("what is wrong with the settings is one line, before anything is started", async () => {
+test("wrong settings are one line before the start", async () => {
   const folder = temporaryFolder();
   const started = launch(folder.path, { GATEWAY_PORT: "abc", PRIMARY_CHAIN_ID: "8453" });
   equal(await started.exited, 1);
@@ -63,28 +65,30 @@ test("an unknown flag is one line", async () => {
   folder.remove();
 });
 
-/** The tests below are of one folder, in this order. */
-const folder = temporaryFolder();
-let running: Launched;
-let ready: ReadyFile;
-after(() => folder.remove());
-
-test("a start can be stopped before it is ready, and the next one deploys", async () => {
+test("a start can be stopped while it deploys", async () => {
+  const folder = temporaryFolder();
   const stopped = launch(folder.path);
   await eventually(() => stopped.output.stderr.includes(DEPLOYING));
   stopped.kill("SIGTERM");
   equal(await stopped.exited, 0);
   deepEqual(processesOf(folder.path), []);
-  running = launch(folder.path);
-  ready = await running.ready();
-  ok(running.output.stderr.includes(DEPLOYING));
-  ok(running.output.stdout.includes(`${ready.gatewayUrl}/docs\n`), "where the documentation is");
-  const expected =
-    "the devnet, three chains each run by run-program.ts, the provider, the relayer, the keeper and the gateway";
-  equal(processesOf(folder.path).length, 11, expected);
+  folder.remove();
 });
 
-test("nothing outlives a devnet that was killed amid transactions, the next start continues, and tokens on their way arrive once", async () => {
+/** The folder of the tests below, which depend on each other. */
+const folder = deployedFolder();
+let running: Launched;
+let ready: ReadyFile;
+after(() => folder.remove());
+
+test("a devnet is ten processes: itself, three chains with a guard each, provider, keeper and gateway", async () => {
+  running = launch(folder.path);
+  ready = await running.ready();
+  ok(running.output.stdout.includes(`${ready.gatewayUrl}/docs\n`), "the documentation's URL");
+  equal(processesOf(folder.path).length, 10);
+});
+
+test("after a kill amid transactions no process is left, the next start continues, and tokens on their way arrive once", async () => {
   const before = walletOn(ready, "secondary2", 1);
   const primaryEid = ready.chains[0]?.chainId ?? 0;
   await before.mint(10_000_000n);
@@ -103,7 +107,7 @@ test("nothing outlives a devnet that was killed amid transactions, the next star
     const { total_credits_nano_usd: total } = await readCredits(again.gatewayUrl, again.apiKey);
     return total > 25_000_000_000 && BigInt(total) === (await creditOnChain(again));
   });
-  // What was sent in the last moment before the end may not have happened; what has, arrives.
+  // The last transfers before the kill may be lost. The others arrive.
   const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];
   const sent = 10_000_000n - (await there.tokens());
   ok(sent > 0n);
@@ -113,35 +117,17 @@ test("nothing outlives a devnet that was killed amid transactions, the next star
 });
 
 test("a child that dies is one line with its name, and ends everything", async () => {
-  const children = [
-    ["keeper/src/main.ts", "keeper"],
-    ["hosts/node/src/main.ts", "gateway"],
-    ["test/provider-simulator/src/main.ts", "provider simulator"],
-    ["--chain-id 31337", "primary chain"],
-    ["test/devnet/src/relayer/main.ts", "relayer"],
-  ] as const;
-  // One supervisor watches them all.
-  for (const [script, name] of process.env.DEEP === "1" ? children : children.slice(0, 1)) {
-    const victim = processesOf(folder.path).find(
-      ({ command }) => command.includes(script) && !command.includes("run-program.ts"),
-    );
-    ok(victim !== undefined, name);
-    process.kill(victim.pid, "SIGKILL");
-    equal(await running.exited, 1);
-    match(
-      lastLine(running.output),
-      new RegExp(`^The ${name} (was ended by SIGKILL\\.|ended with code 1: killed by SIGKILL)$`),
-    );
-    deepEqual(processesOf(folder.path), []);
-    if (process.env.DEEP !== "1") return;
-    running = launch(folder.path);
-    await running.ready();
-  }
-  running.kill("SIGINT");
-  equal(await running.exited, 0);
+  // One supervisor watches all programs of one table.
+  const { script, name } = programs.keeper;
+  const victim = processesOf(folder.path).find(({ command }) => command.includes(fileURLToPath(script)));
+  ok(victim !== undefined);
+  process.kill(victim.pid, "SIGKILL");
+  equal(await running.exited, 1);
+  equal(lastLine(running.output), `The ${name} was ended by SIGKILL.`);
+  deepEqual(processesOf(folder.path), []);
 });
 
-test("a fresh start forgets accounts and keys, begins with the deployment that was saved, and keeps what is not its own", async () => {
+test("a fresh start forgets accounts and keys, begins with the saved deployment, and keeps foreign files", async () => {
   const own = join(folder.path, "notes.txt");
   writeFileSync(own, "mine");
   const started = launch(folder.path, {}, "--fresh");
@@ -157,5 +143,5 @@ test("a fresh start forgets accounts and keys, begins with the deployment that w
   started.kill("SIGINT");
   equal(await started.exited, 0);
   deepEqual(processesOf(folder.path), []);
-  equal(existsSync(join(folder.path, "ready.json")), false, "ready.json is there only while all runs");
+  equal(existsSync(join(folder.path, "ready.json")), false, "ready.json exists only while the devnet runs");
 });

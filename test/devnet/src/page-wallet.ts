@@ -2,7 +2,7 @@ import { zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
 import { wallets } from "./wallets.ts";
 
-/** What the page's wallet is told. */
+/** The settings of the page's wallet. */
 export type PageWallets = {
   wallets: { name: string; address: string }[];
   /** The first is the one that a wallet begins on. */

@@ -3,9 +3,9 @@ import { type Address, createPublicClient, http } from "viem";
 import { oneLine } from "./devnet-error.ts";
 
 /**
- * The adapter between the pool and a provider. Whoever runs a gateway that sells agents' capacity has one, of whatever
- * kind (docs/provider-staking.md): on each UTC day the provider's account has an allowance that covers what the
- * identities of the pool may use on that day.
+ * The adapter between the pool and a provider, which every gateway that sells agents' capacity needs
+ * (docs/provider-staking.md). On each UTC day the allowance of the provider's account covers the capacity of the pool's
+ * identities.
  */
 export type ProviderStaking = {
   /** The account's allowance of today becomes this much, and stays so until the next call. In nano-USD. */

@@ -3,6 +3,7 @@ import { formatUsd } from "@inference/protocol/money";
 import type { DevnetClock } from "./clock.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { Processes } from "./processes.ts";
+import { programs } from "./programs.ts";
 import type { ProviderStaking } from "./provider-staking.ts";
 
 export type ProviderOptions = {
@@ -10,32 +11,25 @@ export type ProviderOptions = {
   key: string;
   adminKey: string;
   clock: DevnetClock;
-  logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** Starts the provider simulator in a process of its own; resolves to its API's URL. */
-export async function startProvider(processes: Processes, options: ProviderOptions): Promise<string> {
-  const { port, key, adminKey, clock, logFile, environment } = options;
-  const child = processes.start({
-    name: "provider simulator",
-    script: new URL("../../provider-simulator/src/main.ts", import.meta.url),
-    environment: {
-      ...environment,
-      HOST: "127.0.0.1",
-      PORT: String(port),
-      MASTER_KEY: key,
-      ADMIN_KEY: adminKey,
-      CLOCK_OFFSET_MS: String(clock.offsetMs),
-      // Answers' ids come from it, and must not come again after another start.
-      SEED: String(randomInt(1, 2 ** 32)),
-    },
-    logFile,
-  });
-  return child.says((line) => /^provider simulator ready at (\S+)$/.exec(line)?.[1]);
+/** Starts the provider simulator; resolves to its API's URL. */
+export function startProvider(processes: Processes, options: ProviderOptions): Promise<string> {
+  const { port, key, adminKey, clock, environment } = options;
+  const own = {
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    MASTER_KEY: key,
+    ADMIN_KEY: adminKey,
+    CLOCK_OFFSET_MS: String(clock.offsetMs),
+    // Answers' ids depend on the seed, and differ after another start.
+    SEED: String(randomInt(1, 2 ** 32)),
+  };
+  return processes.start(programs.provider, { environment: { ...environment, ...own } }).ready();
 }
 
-/** Gives the simulator the devnet's time. It goes on: what it has billed, and its keys, are in its memory. */
+/** Moves the running simulator to the devnet's time. Its bill and keys are in its memory. */
 export function setProviderTime(url: string, { offsetMs }: Pick<DevnetClock, "offsetMs">): Promise<void> {
   return configure(url, { clockOffsetMs: offsetMs });
 }
@@ -54,7 +48,7 @@ async function configure(url: string, settings: Record<string, unknown>): Promis
   if (!response.ok) throw new DevnetError(`The provider simulator refused: ${await response.text()}`);
 }
 
-/** What the gateway is told of the simulator. */
+/** The gateway's settings for the simulator. */
 export function simulatorSettings(url: string, keys: { key: string; adminKey: string }): Record<string, string> {
   return {
     UPSTREAM_BASE_URL: url,

@@ -2,10 +2,10 @@ import type { Stablecoin } from "@inference/contracts/deploy";
 import type { Address } from "viem";
 import type { ControlAddress } from "./control.ts";
 
-/** What `ready.json` holds, from when all runs until it is stopped. */
+/** The content of `ready.json`, which exists while the devnet runs. */
 export type ReadyFile = {
   gatewayUrl: string;
-  /** Of the wallet that is activated. */
+  /** The key of the activated wallet. */
   apiKey: string;
   /** `eid` is LayerZero's endpoint id of the chain. */
   chains: { name: string; chainId: number; eid: number; rpcUrl: string; stablecoin: Stablecoin }[];
@@ -13,7 +13,7 @@ export type ReadyFile = {
   contracts: Record<string, Record<string, Address>>;
   wallets: { address: Address; privateKey: `0x${string}`; activated: boolean }[];
   provider: { url: string };
-  /** What the devnet's time is ahead of the machine's, in milliseconds. */
+  /** The devnet's time minus the machine's, in milliseconds. */
   clockOffsetMs: number;
   /** Where `npm run devnet` reaches the devnet. */
   control: ControlAddress;

@@ -1,48 +1,29 @@
-import type { Chain } from "./chain.ts";
+import { appendFileSync } from "node:fs";
+import type { Chains } from "./chains.ts";
 import type { Deployment } from "./deployment.ts";
 import { FINALITY_DEPTH } from "./finality.ts";
 import type { Folder } from "./folder.ts";
-import type { Processes } from "./processes.ts";
-import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-chains.ts";
-import { privateKeyOf, roles } from "./wallets.ts";
+import { type Relayer, startRelayer } from "./relayer/relayer.ts";
+import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
+import { roles } from "./wallets.ts";
 
-export type RelayerOptions = {
-  chains: Readonly<Record<LocalChainName, Chain>>;
-  deployment: Deployment;
-  folder: Folder;
-  environment: Readonly<Record<string, string | undefined>>;
-};
-
-/** Starts LayerZero's verifiers and executor in a process of their own; resolves when they work. */
-export async function startRelayer(processes: Processes, options: RelayerOptions): Promise<void> {
-  const { chains, deployment, folder, environment } = options;
-  folder.writeJson("relayer.json", {
-    databaseFile: folder.file("relayer.sqlite"),
-    pollMs: 200,
-    maxPauseMs: 5_000,
+/** Starts LayerZero's verifiers and executor. They log to `relayer.log`. */
+export function relayBetween(
+  chains: Chains,
+  { deployment, folder }: { deployment: Deployment; folder: Folder },
+): Relayer {
+  const logFile = folder.file("relayer.log");
+  return startRelayer({
     chains: LOCAL_CHAIN_NAMES.map((name) => {
+      const { block: startBlock, layerZero } = deployment[name];
       const { rpcUrl, chainId } = chains[name];
-      const { eid, endpoint, sendLibrary, receiveLibrary, verifiers } = deployment[name].layerZero;
-      return {
-        ...{ eid, chainId, endpoint, sendLibrary, receiveLibrary, verifiers },
-        confirmations: FINALITY_DEPTH,
-        startBlock: deployment[name].block,
-        // One machine has one node of each chain.
-        rpcUrls: { verifiers: [rpcUrl, rpcUrl], executor: rpcUrl },
-      };
+      return { ...layerZero, rpcUrl, chainId, startBlock };
     }),
+    accounts: { verifiers: [roles.verifier1, roles.verifier2], executor: roles.executor },
+    confirmations: FINALITY_DEPTH,
+    pollMs: 1_000,
+    maxPauseMs: 5_000,
+    log: (entry) =>
+      appendFileSync(logFile, `${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`, { mode: 0o600 }),
   });
-  const child = processes.start({
-    name: "relayer",
-    script: new URL("relayer/main.ts", import.meta.url),
-    environment: {
-      ...environment,
-      RELAYER_FILE: folder.file("relayer.json"),
-      VERIFIER_KEY_1: privateKeyOf(roles.verifier1),
-      VERIFIER_KEY_2: privateKeyOf(roles.verifier2),
-      EXECUTOR_KEY: privateKeyOf(roles.executor),
-    },
-    logFile: folder.file("relayer.log"),
-  });
-  await child.says((line) => (line.startsWith('{"event":"relaying"') ? true : undefined));
 }

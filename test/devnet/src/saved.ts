@@ -7,12 +7,12 @@ import { LOCAL_CHAIN_NAMES, type LocalChainName } from "./third-parties/local-ch
 
 /** The chains right after a deployment, kept so that a fresh start need not deploy again. */
 type Saved = {
-  /** Of all that decides what a deployment makes. */
+  /** A digest of the contracts and the programs that deploy them. */
   key: string;
   deployment: Deployment;
   /** The settlement has the receipt key of a gateway with this secret. */
   gatewaySecret: string;
-  /** Of each chain's file: a damaged one is not begun with. */
+  /** The digest of each chain's file, to detect damage. */
   digests: Record<LocalChainName, string>;
 };
 

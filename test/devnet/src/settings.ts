@@ -13,7 +13,7 @@ export type DevnetSettings = {
   ports: Ports;
   /** A provider of the user's own; undefined for the simulator. */
   upstream: { url: string } | undefined;
-  /** To be told: what is set and is not read. */
+  /** Messages about settings that are not read. */
   unheard: readonly string[];
 };
 export type Ports = Readonly<Record<PortSetting, number>>;
@@ -32,7 +32,7 @@ const LAST_PORT = 65_535;
 const chainOfItsOwn = "npm start has a chain of its own: unset it, or use npm run gateway";
 const simulatorsOwn = "npm start says how its simulator is asked: unset it, or set UPSTREAM_BASE_URL as well";
 
-/** What the devnet decides itself, and a user who sets it would expect to be heard. */
+/** Settings that the devnet decides itself. A user who sets one gets an error. */
 const NOT_HERE: Readonly<Record<string, string>> = {
   PRIMARY_RPC_URL: chainOfItsOwn,
   PRIMARY_ANCHOR: chainOfItsOwn,
@@ -105,7 +105,7 @@ function byName<T>(names: readonly PortSetting[], read: (name: PortSetting) => T
   return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<PortSetting, T>;
 }
 
-/** The chains are neighbours, wherever the first one is. */
+/** The secondary chains follow the primary chain's port. */
 function defaultPort(name: PortSetting, chainPort: string | undefined): number {
   const moved = Number(chainPort ?? DEFAULT_PORTS.CHAIN_PORT) - DEFAULT_PORTS.CHAIN_PORT;
   if (name !== "SECONDARY1_PORT" && name !== "SECONDARY2_PORT") return DEFAULT_PORTS[name];

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { readCredits } from "./testing/api.ts";
 import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 
-/** What the gateway's page tells the owner of a wallet works, as it is printed, on every chain. */
+/** The wallet program on the gateway's page works verbatim on every chain. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
 let devnet: TestedDevnet;

@@ -7,7 +7,7 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 /** Wallets to use as one likes. They have no power over the contracts. */
 export const wallets: readonly HDAccount[] = [0, 1, 2, 3, 4].map(account);
 
-/** Who has power over the contracts, or works for them. */
+/** Accounts with power over the contracts, and accounts of programs. */
 export const roles = {
   proxyAdmin: account(5),
   guardian: account(6),

@@ -2,13 +2,13 @@ import type { Bill } from "./billing.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { usdFromAtto } from "./decimal.ts";
 import type { Exchange } from "./exchange.ts";
-import { falseUsage } from "./faults.ts";
+import { falseUsage, streamShape } from "./faults.ts";
 import { chooseFault, type Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
 import { passageLength } from "./passage.ts";
 import { textLines, type Usage } from "./pricing.ts";
 import { type ScriptedAnswer, writeScripted } from "./script.ts";
-import { type StreamShape, streamShape } from "./stream-shape.ts";
+import type { StreamShape } from "./stream-shape.ts";
 import { type AnswerText, startPosition } from "./tokens.ts";
 
 /** Completion tokens of an answer without a marker. English answers go on to the end of the sentence. */

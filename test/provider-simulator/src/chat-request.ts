@@ -135,8 +135,8 @@ function textOfMessages(value: unknown): string {
 }
 
 /**
- * Four tokens for each message, and one for every four bytes begun of each content, tool call, the tools and the response
- * format. `[[prompt=N]]` states the count instead, in place of a long prompt.
+ * Four tokens for each message, and one for every four bytes begun of each content, tool call, the tools and the
+ * response format. `[[prompt=N]]` states the count instead, in place of a long prompt.
  */
 function promptTokensOf(body: is.Body, markers: Markers, withHidden: boolean): number {
   const stated = markers.get("prompt");

@@ -1,11 +1,11 @@
 import { deliver } from "./deliver.ts";
 import { schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
-import { falseUsage } from "./faults.ts";
+import { falseUsage, streamShape } from "./faults.ts";
 import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
 import { readMarkers } from "./markers.ts";
 import { inputLines, type Usage } from "./pricing.ts";
-import { type StreamShape, streamShape } from "./stream-shape.ts";
+import type { StreamShape } from "./stream-shape.ts";
 import { countTokens } from "./tokens.ts";
 import * as is from "./validate.ts";
 

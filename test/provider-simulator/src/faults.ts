@@ -1,6 +1,6 @@
 import * as errors from "./errors.ts";
 import type { Usage } from "./pricing.ts";
-import type { StreamShape } from "./stream-shape.ts";
+import { NORMAL_SHAPE, type StreamShape } from "./stream-shape.ts";
 
 /**
  * A request meets a fault through a model called `fault-<name>`, through the marker `[[fault=<name>]]` in its text, or
@@ -177,4 +177,8 @@ export const FAULT_PREFIX = "fault-";
 /** The usage that a fault reports in place of the true one; null if it reports the true one. */
 export function falseUsage(fault: string | null, usage: Usage): string | null {
   return (fault === null ? undefined : FAULTS[fault]?.usage?.(usage)) ?? null;
+}
+
+export function streamShape(fault: string | null): StreamShape {
+  return { ...NORMAL_SHAPE, ...(fault === null ? {} : FAULTS[fault]?.shape) };
 }

@@ -2,11 +2,11 @@ import type { Model } from "./catalogue.ts";
 import { deliver } from "./deliver.ts";
 import { schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
+import { streamShape } from "./faults.ts";
 import { type ImageFormat, imageBytes } from "./image-bytes.ts";
 import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
 import { readMarkers } from "./markers.ts";
 import { chargeLine, imageRate } from "./pricing.ts";
-import { streamShape } from "./stream-shape.ts";
 import * as is from "./validate.ts";
 import { HEADER_PREFIX } from "./wire.ts";
 

@@ -2,10 +2,10 @@ import type { Model } from "./catalogue.ts";
 import { deliver } from "./deliver.ts";
 import { plainError, schemaError, WireError } from "./errors.ts";
 import { cut, type Exchange, providerHeaders, sendAnswer, sendText, sleep, write } from "./exchange.ts";
+import { streamShape } from "./faults.ts";
 import { bill, billStopped, chooseFault, type Job, modelOf, run } from "./job.ts";
 import { markerNumber, readMarkers } from "./markers.ts";
 import { inputLines } from "./pricing.ts";
-import { streamShape } from "./stream-shape.ts";
 import { startPosition } from "./tokens.ts";
 import * as is from "./validate.ts";
 

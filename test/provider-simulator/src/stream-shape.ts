@@ -1,5 +1,3 @@
-import { FAULTS } from "./faults.ts";
-
 /** The form of an answer on the wire. Each fault changes one thing of the provider's normal shape. */
 export interface StreamShape {
   readonly eol: "lf" | "crlf" | "cr" | "mixed";
@@ -21,7 +19,7 @@ export interface StreamShape {
   readonly slow: boolean;
 }
 
-const NORMAL_SHAPE: StreamShape = {
+export const NORMAL_SHAPE: StreamShape = {
   eol: "lf",
   dataPrefix: "data: ",
   bom: false,
@@ -38,10 +36,6 @@ const NORMAL_SHAPE: StreamShape = {
   ending: "done",
   slow: false,
 };
-
-export function streamShape(fault: string | null): StreamShape {
-  return { ...NORMAL_SHAPE, ...(fault === null ? {} : FAULTS[fault]?.shape) };
-}
 
 const LINE_ENDS = { lf: ["\n"], crlf: ["\r\n"], cr: ["\r"], mixed: ["\n", "\r\n", "\r"] };
 

@@ -101,7 +101,7 @@ function callsOf({ retries: maxRetries }: Connection, models: Models): Calls {
       return { text, finish: finishOf(finishReason), usage: usageOf(usage), calls: toolCalls.map(callOf) };
     },
     async streamChat(ask, onText) {
-      // Without a listener the SDK prints errors; here they come in the stream.
+      // The SDK prints errors without a listener. The stream has them too.
       const answer = streamText({ ...textOptions(ask), onError: () => {} });
       for await (const part of answer.fullStream) {
         if (part.type === "text-delta") onText(part.text);

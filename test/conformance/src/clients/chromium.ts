@@ -79,7 +79,7 @@ async function send(
   if (answer.status !== null) {
     const { status, whole } = answer;
     const { pathname } = new URL(url);
-    // That the page could read the answer at all is what this header is for.
+    // The page could read the answer, so this header was sent.
     const seen = new Headers([...answer.headers, ["access-control-allow-origin", "*"]]);
     wire.exchanges.push({ method, path: pathname, status, headers: seen, body: Buffer.concat(chunks), whole });
   }

@@ -8,7 +8,7 @@ export type Client = {
   /** Its API waits inside the gateway for a budget that only requests in flight have taken, where others have a 429. */
   waitsInside?: true;
   open(connection: Connection): Promise<Calls>;
-  /** Ends what was started for all that was opened. */
+  /** Ends the processes of all opened connections. */
   close?(): Promise<void>;
 };
 
@@ -24,14 +24,14 @@ export type Connection = {
 
 export type Calls = {
   chat(ask: Ask): Promise<Said>;
-  /** @param onText Called with each piece as it comes. */
+  /** @param onText Called with each piece of text. */
   streamChat(ask: Ask, onText: (piece: string) => void): Promise<Said>;
   embed(ask: { model: string; texts: string[] }): Promise<{ vectors: number[][]; tokens: number }>;
   image(ask: { model: string; prompt: string }): Promise<Uint8Array>;
   speak(ask: { model: string; text: string }): Promise<Uint8Array>;
   models(): Promise<string[]>;
   findModel(id: string): Promise<string>;
-  /** What the client makes known of an error that it threw. */
+  /** Reads an error that the client threw. */
   failure(error: unknown): Failure;
 };
 
@@ -60,7 +60,7 @@ export function cannotDo(): never {
   throw new Error("this client cannot do that: the row is in its `cannot`");
 }
 
-/** Of a client that only chats. */
+/** The calls that a client for chat lacks. */
 export const chatAlone = {
   embed: cannotDo,
   image: cannotDo,

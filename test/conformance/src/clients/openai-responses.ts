@@ -23,7 +23,7 @@ export const openaiResponses: Client = {
   },
 };
 
-/** Of the library's errors, and of those that it passes on. */
+/** Reads the library's errors, and the errors that it passes on. */
 export function failureOf(error: unknown) {
   if (!(error instanceof OpenAI.APIError)) return { status: null, code: null, message: (error as Error).message };
   return { status: error.status ?? null, code: error.code ?? null, message: error.message };

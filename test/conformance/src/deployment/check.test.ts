@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { checkDeployment } from "./check.ts";
 
-/** What the check says where there is nothing to check. Against a gateway it runs in the hosts' tests. */
+/** The check without a gateway. The hosts' tests run it against one. */
 const privateKey = `0x${"5".padStart(64, "0")}` as const;
 const say = () => undefined;
 

@@ -12,7 +12,7 @@ import { makeWire } from "../wire.ts";
 
 export type DeploymentCheck = {
   url: string;
-  /** Of a wallet with a dollar of credit at the gateway. It signs for a key, which is revoked at the end. */
+  /** A wallet with a dollar of credit at the gateway. It signs for a key, which is revoked at the end. */
   privateKey: Hex;
   /** A text model; the cheapest if undefined. */
   model?: string | undefined;
@@ -31,10 +31,10 @@ const STREAMS_WHILE_DEPLOYED = 20;
 const STREAM_EVERY_MS = 1_000;
 /** New isolates take over within this time after the command. */
 const SETTLING_MS = 10_000;
-/** What a key may spend that is made for the check. */
+/** The terms of the check's key. */
 const TERMS = "name=check-deployment&limit=1.00";
 
-/** Calls a deployment as its clients do, and holds its books against what was called. Returns what is wrong. */
+/** Calls a deployment as its clients do, and compares its receipts with the calls. Returns the problems. */
 export async function checkDeployment(options: DeploymentCheck): Promise<string[]> {
   const { url, privateKey, deploy, say } = options;
   const problems: string[] = [];
@@ -144,7 +144,7 @@ async function callAll(client: Calls, { model, times, problems, url, key, fetch:
   if (texts[0] !== texts[1]) problems.push("a request that is repeated with its Idempotency-Key has another answer");
 }
 
-/** What was answered with 200 has a receipt, once, and together they are what the key has spent. */
+/** Each answer with 200 has one receipt, and the receipts add up to the key's spend. */
 async function checkBooks(
   target: Target,
   key: string,

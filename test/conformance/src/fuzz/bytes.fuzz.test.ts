@@ -8,14 +8,14 @@ import { isOfFront } from "../front.ts";
 import { openTarget, type Target } from "../target.ts";
 
 /**
- * Bytes on a connection that are a request with accidents, or none at all. What comes back is answers, each as any
- * other is, or a refusal by what stands before the gateway; and what is served has a receipt.
+ * Bytes on a connection: a request with accidents, or no request. The gateway answers as usual, or a program in front of
+ * it refuses. Each served request has a receipt.
  */
 const isDeep = process.env.DEEP === "1";
 const CONNECTIONS = Number(process.env.FUZZ_CONNECTIONS ?? (isDeep ? 50_000 : 500));
 /** Some are whole requests, and an account has at most 32 in flight. */
 const AT_ONCE = 100;
-/** Who says that no more bytes come has left, and is not answered: so we say it only where nothing more comes. */
+/** A client that half-closes its connection counts as gone, so the test does so only after this silence. */
 const SILENCE_MS = 3_000;
 const seed = Number(process.env.FUZZ_SEED ?? 1);
 
@@ -38,7 +38,7 @@ const accident = fc.oneof(
   fc.string({ maxLength: 4, unit: "binary-ascii" }),
 );
 const edits = fc.array(fc.tuple(fc.nat(600), fc.nat(8), accident), { minLength: 0, maxLength: 3 });
-/** Addresses of which no URL can be made, since the host is none: accidents seldom make one. */
+/** Invalid hosts, which accidents seldom make. */
 const hosts = ["a b", "a:99999", "[", "a\r\nHost: b", ""];
 const strange = hosts.map((host) => `GET /api/v1/credits HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 const sent = fc.oneof(
@@ -153,7 +153,7 @@ function parseAnswers(bytes: Buffer): Exchange[] {
     const [, version, code] = /^HTTP\/1\.([01]) (\d{3}) /.exec(first) ?? [];
     const status = Number(code);
     assert.ok(end !== -1 && status > 0, "what came is no answer");
-    // What stands before the gateway may write the version that it was asked in.
+    // A program in front of the gateway may answer with the request's version.
     assert.ok(version === "1" || target.front !== null, "HTTP/1.0");
     rest = rest.subarray(end + 4);
     if (status === 100) continue;

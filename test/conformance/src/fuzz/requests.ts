@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expectedRoutes, prefixes, undocumentedPaths } from "../documented.ts";
 import { paidRequest, spoiled } from "./bodies.ts";
 
-/** Who sends a request: what its Authorization header says is filled in by the worker that sends it. */
+/** The sender of a request. The worker that sends it fills in the Authorization header. */
 type Credential = "key" | "session" | "none" | "odd";
 
 export type FuzzRequest = {

@@ -6,10 +6,10 @@ import { codeOf } from "../raw.ts";
 import type { Target } from "../target.ts";
 import type { FuzzRequest } from "./requests.ts";
 
-/** Sends a request as it is. */
+/** Sends a request without normalization. */
 export type Send = (request: Pick<FuzzRequest, "method" | "path" | "headers" | "body">) => Promise<Exchange>;
 
-/** So many requests of a worker lie between two looks at its books. */
+/** The number of a worker's requests between two checks of its receipts. */
 export const BATCH = 250;
 const WORKERS = 16;
 
@@ -22,8 +22,8 @@ export type Run = {
 };
 
 /**
- * Whatever is sent: no 5xx of ours, no error outside its envelope, no hold that stays, no charge without a 2xx, and for
- * every 2xx a receipt; together the receipts are what the key has spent. A failure names the seed and the request.
+ * For any request: no 5xx of the gateway's own, no error outside its envelope, no hold that stays, no charge without a
+ * 2xx, and a receipt for every 2xx. The receipts add up to the key's spend. A failure names the seed and the request.
  * Answers with the number of requests of each outcome.
  */
 export async function runFuzz(target: Target, { requests, count, seed, makeSend }: Run): Promise<Map<string, number>> {

@@ -1,6 +1,6 @@
 /**
- * What OpenAI's API reference says of its answers, as JSON schemas: the fields that must be there, and the types of
- * those that may. More fields are allowed, as they are there. Two requirements are left out, because no compatible
+ * The answers of OpenAI's API reference as JSON schemas: the required fields, and the types of the optional ones. More
+ * fields are allowed. Two requirements are left out, because no compatible
  * provider but OpenAI meets them: a message's `refusal`, and `logprobs` of a choice, may be absent.
  */
 const text = { type: "string" };

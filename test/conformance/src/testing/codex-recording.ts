@@ -6,7 +6,7 @@ type Item = Record<string, unknown>;
 /** Texts that are longer are Codex's own prompts and descriptions, and are left out of a recording. */
 const MOST_CHARACTERS = 60;
 
-/** A task's bodies: the first, and what each of the next has at the end of its input that the one before had not. */
+/** A task's first body, and the input items that each later body adds. */
 export type CodexRecording = { body: Body; turns: Item[][] };
 
 export function recordingOf(bodies: readonly Body[]): CodexRecording {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 
-/** A model that Codex knows by name, which decides which tools it offers, and what the model answers turn by turn. */
+/** A model's name, which decides the tools that Codex offers, and the model's answers turn by turn. */
 export type CodexTask = { model: string; script: readonly object[] };
 
 const PATCH = ["*** Begin Patch", "*** Update File: a.txt", "@@", " one", "-two", "+zwei", " three", "*** End Patch\n"];
@@ -58,12 +58,12 @@ export type CodexRun = {
   said: string;
   /** The file of the task when it has ended; `one`, `two` and `three` before. */
   file: string;
-  /** What it sent to POST /responses. */
+  /** The bodies of POST /responses. */
   bodies: Record<string, unknown>[];
   statuses: number[];
 };
 
-/** One task, in a temporary folder, with the set-up that `/docs` shows. Whatever model it names, the gateway sees ours. */
+/** One task, in a temporary folder, with the set-up of `/docs`. The gateway sees the simulator's model in place of the named one. */
 export async function runCodex(
   program: string,
   target: { url: string; key: string },

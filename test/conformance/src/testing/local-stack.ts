@@ -6,8 +6,8 @@ import type { Address, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 /**
- * The Node host with the provider simulator behind it, and eight wallets with credit. In place of a chain: the credits
- * are written down, and one agent token has an owner.
+ * The Node host with the provider simulator, and eight wallets with credit. There is no chain: credits are written to the
+ * ledger, and one agent token has an owner.
  */
 export type LocalStack = {
   url: string;
@@ -39,7 +39,7 @@ export async function startLocalStack(): Promise<LocalStack> {
     },
   });
   if (app === undefined) throw new Error("The stack made no app.");
-  // A provider that locks a key out after bad requests, or that remembers millions, is not what is looked at here.
+  // The provider neither locks keys out after bad requests nor records millions of requests.
   await fetch(`${stack.simulator.controlUrl}/config`, {
     method: "POST",
     body: JSON.stringify({ errorBudget: null, record: "off" }),
@@ -47,7 +47,7 @@ export async function startLocalStack(): Promise<LocalStack> {
   for (const address of addresses) {
     await activate(stack.put, address, CREDIT_NANO_USD);
   }
-  // Of the host's jobs the one that a long run cannot do without: prices are refused when they are old.
+  // A long run needs this one job of the host, because old prices are refused.
   const refreshing = setInterval(() => void stack.gateway.prices.refresh(), limits.catalogueRefreshMs).unref();
   return {
     url: stack.url,
@@ -57,7 +57,7 @@ export async function startLocalStack(): Promise<LocalStack> {
     async stop() {
       clearInterval(refreshing);
       await stack.stop();
-      // Whatever clients do, nobody who runs the gateway is called at night.
+      // No client can cause an alert.
       const alerts = stack.logged.filter(({ level }) => level === "alert");
       return alerts.map(({ event, fields }) => `alert: ${event} ${JSON.stringify(fields)}`);
     },

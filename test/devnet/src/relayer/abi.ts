@@ -1,6 +1,6 @@
 import { parseAbi } from "viem";
 
-/** What the relayer reads and calls of LayerZero V2. */
+/** The parts of LayerZero V2 that the relayer uses. */
 
 export const endpointAbi = parseAbi([
   "struct Origin { uint32 srcEid; bytes32 sender; uint64 nonce; }",

@@ -15,7 +15,7 @@ const header = concatHex([
   pad(receiver),
 ]);
 
-test("a packet is taken apart as the endpoint put it together", () => {
+test("a packet is decoded into its parts", () => {
   const { encoded, ...parts } = decodePacket(concatHex([header, guid, "0xc0ffee"]));
   deepEqual(parts, {
     header,
@@ -27,16 +27,15 @@ test("a packet is taken apart as the endpoint put it together", () => {
     receiver,
     guid,
     message: "0xc0ffee",
-    path: `31337:${sender}:31338:${receiver}`,
   });
   equal(encoded, concatHex([header, guid, "0xc0ffee"]));
 });
 
-test("a packet without a message has an empty one", () => {
+test("a packet may have no message", () => {
   equal(decodePacket(concatHex([header, guid])).message, "0x");
 });
 
-test("a packet that is cut short or of another version is refused", () => {
+test("a packet that is too short or of another version is refused", () => {
   throws(() => decodePacket(header), /a packet of 81 bytes/);
   throws(() => decodePacket(concatHex(["0x02", `0x${header.slice(4)}`, guid])), /a packet of version 2/);
 });
@@ -50,7 +49,7 @@ const receiveOption = (gas: bigint, value?: bigint) =>
     ...(value === undefined ? [] : [numberToHex(value, { size: 16 })]),
   ]);
 
-test("what a sender paid for is the sum of its options for receiving, and of no others", () => {
+test("a message's gas and value are the sums of its options for receiving", () => {
   const drop = concatHex(["0x01", numberToHex(49, { size: 2 }), "0x02", pad("0x05", { size: 48 })]);
   const forVerifier = concatHex(["0x02", numberToHex(2, { size: 2 }), "0x0001"]);
   const options = concatHex(["0x0003", receiveOption(100_000n), drop, forVerifier, receiveOption(50_000n, 7n)]);
@@ -58,7 +57,7 @@ test("what a sender paid for is the sum of its options for receiving, and of no 
   deepEqual(decodeExecution("0x0003"), { gas: 0n, valueWei: 0n });
 });
 
-test("options that cannot be read are refused, whatever their bytes", () => {
+test("malformed options are refused", () => {
   for (const options of [
     "0x",
     "0x0001",

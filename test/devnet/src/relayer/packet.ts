@@ -1,12 +1,12 @@
 import { type Address, getAddress, type Hex, hexToBigInt, hexToNumber, keccak256, size, slice } from "viem";
 
-/** A LayerZero message as its endpoint announced it. */
+/** A LayerZero message. */
 export type Packet = {
-  /** All of it: what the endpoint emitted. */
+  /** The whole packet. */
   encoded: Hex;
-  /** What a verifier and `commitVerification` name: version, nonce and path. */
+  /** Version, nonce and path, as verifiers and `commitVerification` take them. */
   header: Hex;
-  /** keccak256 of guid and message, which is what is verified. */
+  /** keccak256 of guid and message, which verifiers attest. */
   payloadHash: Hex;
   nonce: bigint;
   srcEid: number;
@@ -16,11 +16,9 @@ export type Packet = {
   receiver: Address;
   guid: Hex;
   message: Hex;
-  /** From whom on which chain to whom on which: nonces count up from 1 on each path. */
-  path: string;
 };
 
-/** Where the parts of PacketV1 begin. */
+/** The offsets of PacketV1's parts. */
 const AT = { nonce: 1, srcEid: 9, sender: 13, dstEid: 45, receiver: 49, guid: 81, message: 113 } as const;
 const VERSION = 1;
 const ADDRESS_BYTES = 20;
@@ -30,34 +28,28 @@ export function decodePacket(encoded: Hex): Packet {
   if (size(encoded) < AT.message) throw new PacketError(`a packet of ${size(encoded)} bytes`);
   const version = hexToNumber(slice(encoded, 0, AT.nonce));
   if (version !== VERSION) throw new PacketError(`a packet of version ${version}`);
-  const header = slice(encoded, 0, AT.guid);
-  const sender = slice(encoded, AT.sender, AT.dstEid);
-  const srcEid = hexToNumber(slice(encoded, AT.srcEid, AT.sender));
-  const dstEid = hexToNumber(slice(encoded, AT.dstEid, AT.receiver));
-  const receiver = getAddress(slice(encoded, AT.guid - ADDRESS_BYTES, AT.guid));
   return {
     encoded,
-    header,
+    header: slice(encoded, 0, AT.guid),
     payloadHash: keccak256(slice(encoded, AT.guid)),
     nonce: hexToBigInt(slice(encoded, AT.nonce, AT.srcEid)),
-    srcEid,
-    sender,
-    dstEid,
-    receiver,
+    srcEid: hexToNumber(slice(encoded, AT.srcEid, AT.sender)),
+    sender: slice(encoded, AT.sender, AT.dstEid),
+    dstEid: hexToNumber(slice(encoded, AT.dstEid, AT.receiver)),
+    receiver: getAddress(slice(encoded, AT.guid - ADDRESS_BYTES, AT.guid)),
     guid: slice(encoded, AT.guid, AT.message),
     message: size(encoded) === AT.message ? "0x" : slice(encoded, AT.message),
-    path: `${srcEid}:${sender}:${dstEid}:${receiver}`,
   };
 }
 
-/** What the sender paid the executor for: the sums over its `lzReceive` options. */
+/** The sums of a message's `lzReceive` options, which its sender has paid for. */
 export type Execution = { gas: bigint; valueWei: bigint };
 
 const TYPE_3 = 3;
 const EXECUTOR = 1;
 const LZ_RECEIVE = 1;
 
-/** Reads type-3 options, the only ones that the library of today writes. Throws {@link PacketError}. */
+/** Reads type-3 options, the only type of the current library. Throws {@link PacketError}. */
 export function decodeExecution(options: Hex): Execution {
   if (size(options) < 2 || hexToNumber(slice(options, 0, 2)) !== TYPE_3)
     throw new PacketError("options of another type");

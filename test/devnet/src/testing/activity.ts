@@ -48,7 +48,7 @@ export function keepActivating(ready: ReadyFile): { readonly sent: number; stop(
   };
 }
 
-/** What the contract says that the first wallet's account has. */
+/** The first wallet's credit on the contract. */
 export function creditOnChain(ready: ReadyFile): Promise<bigint> {
   const { account, address, transport } = firstWallet(ready);
   return createPublicClient({ transport }).readContract({

@@ -25,7 +25,7 @@ export async function readBlock(rpcUrl: string, block: string): Promise<Block> {
   return { number: Number(result.number), hash: result.hash, timestamp: Number(result.timestamp) };
 }
 
-/** What all that is charged must be seen in: the balance of the key's account. */
+/** The balance of the key's account. */
 export async function spent({ gatewayUrl, apiKey }: Pick<ReadyFile, "gatewayUrl" | "apiKey">): Promise<number> {
   return (await readCredits(gatewayUrl, apiKey)).total_usage_nano_usd;
 }

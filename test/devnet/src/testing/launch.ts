@@ -26,7 +26,7 @@ export function temporaryFolder(): TemporaryFolder {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** With the deployment that another test has saved, if there is one: for tests that do not look at deploying. */
+/** A folder with a saved deployment, if there is one: for tests that need not deploy. */
 export function deployedFolder(): TemporaryFolder {
   const { path, remove } = temporaryFolder();
   beginWithDeployment(path);

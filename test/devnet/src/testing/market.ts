@@ -5,7 +5,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import type { ReadyFile } from "../ready.ts";
 
-/** What it takes to bring the price back, in token units. */
+/** The amount that brings the price back, in token units. */
 const MUCH = 1_000_000_000n;
 /** A dollar a token, as the pool keeps it. */
 const PAR_X96 = 2n ** 96n;

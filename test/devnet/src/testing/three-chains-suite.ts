@@ -14,12 +14,12 @@ import { readCredits } from "./api.ts";
 import { walletOn } from "./wallet.ts";
 
 const DOLLAR = 1_000_000n;
-/** What the first deployment lets activations run ahead of a chain's dollars. */
+/** The float of each secondary chain in the deployment. */
 const FLOAT = 100n * DOLLAR;
 const secondaries = ["secondary1", "secondary2"] as const;
 let devnet: Devnet;
 
-/** What three chains do together, on a devnet that serves no test afterwards: in the end its books are wrong. */
+/** Tests of three chains, on a devnet that serves no test afterwards: its balances are wrong at the end. */
 export function testThreeChains(running: () => Devnet): void {
   describe("three chains", () => {
     before(() => {
@@ -167,7 +167,7 @@ async function waitingCount(): Promise<number> {
   return events.length;
 }
 
-/** I1a on the primary chain, at any moment, to the nano-dollar; and all books together, as the gateway says. */
+/** I1a on the primary chain, to the nano-dollar, and the sum over all chains by the gateway's status. */
 async function booksAgree(): Promise<void> {
   const books = await chain("primary", 0).reader.readContract({
     address: primaryContract("inferenceSettlement"),

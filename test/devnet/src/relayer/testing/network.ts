@@ -1,7 +1,4 @@
 import { ok } from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { localToken } from "@inference/contracts/generated/local-token";
@@ -10,12 +7,10 @@ import {
   type Address,
   createTestClient,
   createWalletClient,
-  type Hex,
   http,
   pad,
   parseEventLogs,
   publicActions,
-  toHex,
   walletActions,
 } from "viem";
 import { type HDAccount, mnemonicToAccount } from "viem/accounts";
@@ -25,15 +20,15 @@ import { deployLayerZero, type LayerZeroAddresses } from "../../third-parties/la
 import { deployLocalToken, fundLocalToken } from "../../third-parties/local-token.ts";
 import { endpointAbi } from "../abi.ts";
 import { decodePacket, type Packet } from "../packet.ts";
-import type { RelayerSettings } from "../settings.ts";
+import type { RelayerOptions } from "../relayer.ts";
 
-/** Two local chains with LayerZero and a pool of dollars on each: real messages between real contracts. */
+/** Two local chains with LayerZero and a pool of dollars on each. */
 export type Network = AsyncDisposable & {
   here: Side;
   there: Side;
-  /** Sends dollars from the one side's pool to the other's, and mines nothing upon it. */
+  /** Sends dollars from `here` to `there`, without confirmations. */
   send(amount: bigint): Promise<Packet>;
-  settings(changes?: { databaseFile?: string; rpcUrls?: Partial<Record<WorkerName, string>> }): RelayerSettings;
+  options: Omit<RelayerOptions, "log">;
 };
 export type Side = {
   eid: number;
@@ -43,8 +38,6 @@ export type Side = {
   pool: Address;
   client: ReturnType<typeof clientOf>;
 };
-/** Whose node of the sending chain a test replaces by another. */
-type WorkerName = "verifier 1" | "verifier 2" | "executor";
 
 export const DOLLAR = 10n ** 18n;
 /** Blocks that the relayer waits for. */
@@ -67,45 +60,27 @@ export async function startNetwork(): Promise<Network> {
   await fund(here, alice.address, 1_000n * DOLLAR);
   await fund(there, there.pool, 1_000n * DOLLAR);
   await approvePool(here);
-  const folder = mkdtempSync(join(tmpdir(), "relayer-"));
   return {
     here,
     there,
     send: (amount) => send(here, there, amount),
-    settings: ({ databaseFile = join(folder, `${crypto.randomUUID()}.sqlite`), rpcUrls = {} } = {}) => ({
-      databaseFile,
+    options: {
+      accounts: workers,
+      confirmations: CONFIRMATIONS,
       pollMs: 10,
       maxPauseMs: 200,
-      overdueMs: 60_000,
-      keys: {
-        verifiers: [keyOf(workers.verifiers[0]), keyOf(workers.verifiers[1])],
-        executor: keyOf(workers.executor),
-      },
-      chains: [here, there].map((side) => ({
-        endpoint: side.layerZero.endpoint,
-        sendLibrary: side.layerZero.sendLibrary,
-        receiveLibrary: side.layerZero.receiveLibrary,
-        verifiers: side.layerZero.verifiers,
-        eid: side.eid,
-        chainId: side.eid,
-        confirmations: CONFIRMATIONS,
-        startBlock: 0,
-        rpcUrls: {
-          verifiers: (["verifier 1", "verifier 2"] as const).map((name) =>
-            side === here ? (rpcUrls[name] ?? side.rpcUrl) : side.rpcUrl,
-          ) as [string, string],
-          executor: side === here ? (rpcUrls.executor ?? side.rpcUrl) : side.rpcUrl,
-        },
+      chains: [here, there].map(({ eid, rpcUrl, layerZero }) => ({
+        ...layerZero,
+        ...{ eid, chainId: eid, rpcUrl, startBlock: 0 },
       })),
-    }),
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Blocks upon what happened, as many as make it count. */
+/** Mines the confirmations of all messages. */
 export async function confirmAll(side: Side): Promise<void> {
   await side.client.mine({ blocks: CONFIRMATIONS });
 }
@@ -179,10 +154,4 @@ async function send(from: Side, to: Side, amount: bigint): Promise<Packet> {
 
 function writerOf({ rpcUrl, eid }: Side) {
   return createWalletClient({ account: alice, chain: { ...foundry, id: eid }, transport: http(rpcUrl) });
-}
-
-function keyOf(worker: HDAccount): Hex {
-  const { privateKey } = worker.getHdKey();
-  ok(privateKey != null);
-  return toHex(privateKey);
 }
