@@ -49,6 +49,19 @@ function oneLineAbout(file: string): RegExp {
   return new RegExp(`^Another gateway is using ${file}: [^\\n]+$`);
 }
 
+test("a file of the same schema gets the nullable columns and indexes that it lacks, and keeps its rows", () => {
+  const file = newFile();
+  const older = openDatabase(file);
+  older.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'b', 1)");
+  older.exec("ALTER TABLE nonce_row DROP COLUMN digest; DROP INDEX live_key");
+  older.close();
+  const database = openDatabase(file);
+  const nonce = database.prepare("SELECT id, digest FROM nonce_row").get();
+  assert.deepEqual({ ...nonce }, { id: "b", digest: null });
+  assert.ok(database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'live_key'").get());
+  database.close();
+});
+
 test("a file of another schema is refused, and left as it is", () => {
   const file = newFile();
   openDatabase(file).close();

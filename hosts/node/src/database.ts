@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
+import { missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 
 /** `FULL`: a commit survives a power failure. `NORMAL`: it survives the end of the process. */
 export type Synchronous = "FULL" | "NORMAL";
@@ -130,17 +130,16 @@ function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
-/** In one transaction. */
+/** Adds missing tables, nullable columns and indexes in one transaction. */
 function createTables(database: DatabaseSync, file: string): void {
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (stored === 0) {
-    for (const statement of createStatements()) database.exec(statement);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  } else if (stored !== SCHEMA_VERSION) {
+  if (stored !== 0 && stored !== SCHEMA_VERSION) {
     throw new Error(
       `${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}. Start the release that wrote it.`,
     );
   }
+  for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
+  if (stored === 0) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   database.exec("COMMIT");
 }
