@@ -32,7 +32,7 @@ export type StepOptions = {
 const OUTPUT_MS = 2_000;
 /** From one look at the cores to the next, and the idle share of them from which one more step is started. */
 const LOOK_MS = 500;
-const IDLE = 0.15;
+const IDLE = 0.05;
 
 const running = new Set<ChildProcess>();
 

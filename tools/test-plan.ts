@@ -28,6 +28,7 @@ const FIRST: readonly string[] = [
   "dashboard/src/dashboard.test.ts",
   "cli/src/devnet.test.ts",
   "hosts/node/src/gateway-settlement.test.ts",
+  "hosts/node/src/restoring.test.ts",
   "sdk",
   "hosts/node",
   "test/conformance",

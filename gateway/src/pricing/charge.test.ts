@@ -15,6 +15,11 @@ test("tokens written to the cache are inside the prompt tokens, and priced as in
   assert.equal(chargeAtto(goldenPrice, usage), 90n * cents(154) + 10n * cents(29));
 });
 
+test("tokens read from the cache cost as much as input where they have no price", () => {
+  const price = { kind: "text", rates: { input: 3n, output: 5n } } as const;
+  assert.equal(chargeAtto(price, usageOf({ promptTokens: 100, cacheReadTokens: 40 })), 300n);
+});
+
 test("above the threshold, and not at it, all tokens have the extended rates", () => {
   const at = usageOf({ promptTokens: 1000, completionTokens: 10 });
   const above = usageOf({ promptTokens: 1001, completionTokens: 10 });

@@ -60,6 +60,13 @@ test("images cost their count, and where the provider chooses, the dearest it ma
   assert.equal(quoteImage(image).affordableTokens(1), null);
 });
 
+test("of several images, some blocked, at most all but one are charged", () => {
+  const price = { kind: "image" as const, byResolution: { "1K": NANO } };
+  const quote = quoteImage({ snapshotId: "s", price, resolution: "1K", quality: undefined, count: 4 });
+  assert.equal(quote.chargeForDelivered({ bytes: 9, events: 4, isBlocked: true }), 3);
+  assert.equal(quote.chargeForDelivered({ bytes: 9, events: 2, isBlocked: true }), 2);
+});
+
 test("images that came are charged, exactly and rounded up once, and never more of them than were asked for", () => {
   const price = { kind: "image" as const, byResolution: { "1K": (5n * NANO) / 2n } };
   const quote = quoteImage({ snapshotId: "s", price, resolution: "1K", quality: undefined, count: 4 });
