@@ -234,8 +234,8 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     ok(await page.getByLabel("My own node").isChecked());
     for (;;) {
       await click(page, "Check this receipt");
-      const isFinal = page.getByText("In the public record: right");
-      await isFinal.or(page.getByText("In the public record: not checked")).waitFor();
+      const isFinal = page.getByText("On the blockchain: right");
+      await isFinal.or(page.getByText("On the blockchain: not checked")).waitFor();
       if (await isFinal.isVisible()) break;
       await page.waitForTimeout(2_000);
     }

@@ -43,8 +43,8 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     const { page, close } = await openWindow();
     await go(page, "models");
     await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
-    await page.getByLabel("Tokens that you send").fill("1000");
-    await page.getByLabel("Tokens that come back").fill("2000");
+    await page.getByLabel("Input tokens").fill("1000");
+    await page.getByLabel("Output tokens").fill("2000");
     await page.getByText("$0.0054", { exact: true }).waitFor();
     await close();
   });
@@ -107,7 +107,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
   });
 
-  test("keys are limited, switched off, replaced and deleted", async () => {
+  test("keys are limited, disabled, replaced and deleted", async () => {
     const { page, problems, close } = await openWindow();
     await go(page, "keys");
     await click(page, "Development wallet");
@@ -132,9 +132,9 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await key.getByRole("button", { name: "Sign" }).click();
     await key.getByText("of $9.00 a month").waitFor();
     await key.getByRole("button", { name: "Switch off" }).click();
-    await key.getByText("switched off").waitFor();
+    await key.getByText("disabled", { exact: true }).waitFor();
     await key.getByRole("button", { name: "Switch on" }).click();
-    await key.getByText("works", { exact: true }).waitFor();
+    await key.getByText("active", { exact: true }).waitFor();
     await key.getByRole("button", { name: "Replace" }).click();
     await key.getByRole("button", { name: "Sign" }).click();
     await key.getByText("Copy it now").waitFor();
@@ -168,11 +168,11 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await click(page, "Download as CSV");
     match(readFileSync(await (await download).path(), "utf8"), new RegExp(`^id,.*\\r\\n(.*\\r\\n)*.*${receipt}`));
     await page.getByRole("link", { name: receipt.slice(-8) }).click();
-    await page.getByText("in the public record for good").waitFor();
+    await page.getByText("final on the blockchain").waitFor();
     await page.getByRole("link", { name: "Check it yourself" }).click();
     await page.getByLabel("My wallet").first().check();
     await click(page, "Check this receipt");
-    await page.getByText("In the public record: right").waitFor();
+    await page.getByText("On the blockchain: right").waitFor();
     await page.getByText("You believe the node of your wallet").waitFor();
     await click(page, "Check everything");
     await page.getByText("What no check shows").waitFor();

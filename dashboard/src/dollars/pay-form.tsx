@@ -89,7 +89,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
                 <label key={each} className="choice">
                   <input type="radio" name="source" checked={source === each} onChange={() => setSource(each)} />
                   <span>
-                    <strong>{each === "dollars" ? dollarName(chain) : "Tokens that you have"}</strong>
+                    <strong>{each === "dollars" ? dollarName(chain) : "Your tokens"}</strong>
                     <span className="small quiet number">{tokenUsd(holdings.data[each])}</span>
                   </span>
                 </label>

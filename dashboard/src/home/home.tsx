@@ -11,9 +11,9 @@ export function Home(): ReactNode {
       <div className="head">
         <h1>Pay for AI by the dollar. Check every cent.</h1>
         <p>
-          Put in a dollar and use it with any AI model listed here, from any program that speaks the usual APIs. There
-          is no subscription, and no price but the model maker's own. What you pay is written to a public record, so the
-          bill can be checked by you and by anybody.
+          Add a dollar and use it with every AI model listed here, from any program that speaks the OpenAI or Anthropic
+          API. No subscription. You pay the provider's list price, with no markup. Every charge is settled on a
+          blockchain, so you can verify your bill.
         </p>
         <div className="row">
           <a className="button first" href="#/dollars">
@@ -36,8 +36,8 @@ export function Home(): ReactNode {
           <li>
             <h3>Make a key</h3>
             <p className="quiet">
-              Your wallet signs one message, free of charge. The key that you get can have a limit a day, a month or in
-              all.
+              Your wallet signs one message, free of charge. The key can have a limit for a day, a month or its
+              lifetime.
             </p>
           </li>
           <li>
@@ -69,7 +69,7 @@ function Now(): ReactNode {
               about={
                 ceiling.resets_at === null ? undefined : (
                   <>
-                    of <Amount nano={ceiling.limit_nano_usd} />. The limit protects everybody's dollars, and starts anew{" "}
+                    of <Amount nano={ceiling.limit_nano_usd} />. The limit protects everybody's dollars. It resets{" "}
                     {fromNow(ceiling.resets_at)}.
                   </>
                 )
@@ -80,7 +80,7 @@ function Now(): ReactNode {
             <dl className="facts">
               <dt>Models offered</dt>
               <dd>{prices?.models ?? "none at the moment"}</dd>
-              <dt>The books</dt>
+              <dt>Backing</dt>
               <dd>
                 {books?.adds_up === true ? (
                   <Badge kind="good">✓ every dollar is there</Badge>

@@ -73,9 +73,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
         <h3>
           {name || "Without a name"} <span className="mono quiet">{label}</span>
         </h3>
-        <Badge kind={isOver || disabled ? "warn" : "good"}>
-          {isOver ? "ended" : disabled ? "switched off" : "works"}
-        </Badge>
+        <Badge kind={isOver || disabled ? "warn" : "good"}>{isOver ? "ended" : disabled ? "disabled" : "active"}</Badge>
       </div>
       {limit === null ? (
         <p>
@@ -86,7 +84,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
           <Meter used={used + apiKey.reserved_nano_usd} whole={limit} />
           <p>
             <Amount nano={used} isUsed /> of {usd(limit)} {windowWords[reset ?? "lifetime"]}
-            {apiKey.resets_at === null ? "" : `, starts anew ${fromNow(apiKey.resets_at)}`}
+            {apiKey.resets_at === null ? "" : `, resets ${fromNow(apiKey.resets_at)}`}
           </p>
         </>
       )}

@@ -5,7 +5,7 @@ import { Card, Field, Read } from "../parts.tsx";
 import { mostNanoUsd, type Unit, unitOf } from "./cost.ts";
 
 const INPUT: Readonly<Record<Unit, string>> = {
-  tokens: "Tokens that you send",
+  tokens: "Input tokens",
   characters: "Characters to be spoken",
   images: "Images",
 };
@@ -43,7 +43,7 @@ export function QuoteBox(): ReactNode {
               </Field>
               <div className="fields">
                 <Whole label={unit === "tokens" ? INPUT.tokens : INPUT[unit]} value={input} set={setInput} />
-                {unit === "tokens" ? <Whole label="Tokens that come back" value={output} set={setOutput} /> : null}
+                {unit === "tokens" ? <Whole label="Output tokens" value={output} set={setOutput} /> : null}
               </div>
               <p aria-live="polite">
                 {most === undefined ? (

@@ -80,14 +80,14 @@ const BASIS: Readonly<Record<ReceiptData["basis"], string>> = {
 
 const STATES: Readonly<Record<string, [Kind, string]>> = {
   pending: ["plain", "waits to be sent"],
-  posted: ["warn", "sent to the public record"],
-  final: ["good", "in the public record for good"],
+  posted: ["warn", "sent to the blockchain"],
+  final: ["good", "final on the blockchain"],
 };
 
 function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): ReactNode {
   if (settlement === null) {
     return (
-      <Card title="In the public record">
+      <Card title="Settlement on the blockchain">
         <p className="quiet">Nothing was charged to your balance, so there is nothing to settle.</p>
       </Card>
     );
@@ -95,7 +95,7 @@ function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): 
   const [kind, words] = STATES[settlement.status] ?? ["plain", settlement.status];
   const { statement, leaf, proof, record } = settlement;
   return (
-    <Card title="In the public record" side={<Badge kind={kind}>{words}</Badge>}>
+    <Card title="Settlement on the blockchain" side={<Badge kind={kind}>{words}</Badge>}>
       <dl className="facts">
         <dt>Statement</dt>
         <dd>

@@ -9,9 +9,9 @@ export function Status(): ReactNode {
   const status = useStatus();
   return (
     <>
-      <Head title="Status and books">
+      <Head title="Status and reserves">
         What this service has, owes and has settled. It says so itself here; <a href="#/verify">check a bill</a> asks
-        the public record instead.
+        the blockchain instead.
       </Head>
       <Read from={status} what="status">
         {(data) => (
@@ -39,7 +39,7 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
       <Meter used={used} whole={ceiling.limit_nano_usd} />
       <p className="small quiet">
         of <Amount nano={ceiling.limit_nano_usd} />; <Amount nano={ceiling.held_nano_usd} /> is held for requests that
-        run now.{ceiling.resets_at === null ? "" : ` It starts anew ${fromNow(ceiling.resets_at)}.`}
+        run now.{ceiling.resets_at === null ? "" : ` It resets ${fromNow(ceiling.resets_at)}.`}
       </p>
     </Card>
   );
@@ -106,20 +106,20 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
   };
   if (books === null) {
     return (
-      <Card title="The books">
-        <Note kind="warn">The public record does not tell the books at the moment.</Note>
+      <Card title="Reserves">
+        <Note kind="warn">The blockchain cannot be read at the moment. Try again in a minute.</Note>
       </Card>
     );
   }
   return (
-    <Card title="The books" side={<AddsUp is={books.adds_up} />}>
+    <Card title="Reserves" side={<AddsUp is={books.adds_up} />}>
       <p className="quiet">
         Every dollar that came in is still there, or was paid for AI. The dollars on {nameOf(primary ?? 0)} must be
         exactly the sum of what they are kept for. Read {when(books.at)}, block {count(books.block)}.
       </p>
       <div className="grid">
         <dl className="facts sums">
-          <dt>Tokens that can become AI</dt>
+          <dt>Tokens in circulation</dt>
           <dd>
             <Amount nano={books.supply_nano_usd} isExact />
           </dd>
@@ -172,7 +172,7 @@ function AddsUp({ is }: { is: boolean | null }): ReactNode {
 function ReconciliationTable(): ReactNode {
   const days = useReconciliations();
   return (
-    <Card title="Days compared with the public record">
+    <Card title="Days compared with the blockchain">
       <p className="quiet">
         Each day's charges are compared with what was settled, to a billionth of a dollar. What is unexplained must be
         nothing.

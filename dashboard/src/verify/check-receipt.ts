@@ -44,8 +44,8 @@ export async function checkReceipt(
     const detail =
       settlement === null
         ? "The service says that nothing was charged to the balance, so nothing is settled."
-        : "Its statement is not final in the public record yet: wait for a day.";
-    return [...findings, { title: "In the public record", outcome: "skipped", detail, trusts: [] }];
+        : "Its statement is not final on the blockchain yet: wait for a day.";
+    return [...findings, { title: "On the blockchain", outcome: "skipped", detail, trusts: [] }];
   }
   const { record, statement } = settlement;
   const { entry, reader } = await chainClients(reading);
@@ -73,7 +73,7 @@ export async function checkReceipt(
   const block = await reader.readContract({ ...stored, functionName: "blockOf", args: [root] });
   const isStored = isInChunk(record, account, pureKeccak) && block > 0n;
   findings.push({
-    title: "In the public record",
+    title: "On the blockchain",
     outcome: isStored ? "pass" : "fail",
     detail: isStored
       ? `The debit of $${formatUsd(record.amount_nano_usd)} with this root is on chain, in block ${block}, for good.`

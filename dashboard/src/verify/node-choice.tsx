@@ -39,7 +39,7 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
   ] as const;
   return (
     <fieldset className="stack tight">
-      <legend>Who says what the public record says?</legend>
+      <legend>Which node reads the blockchain?</legend>
       <div className="choices">
         {kinds.map(([kind, label, about]) => (
           <label key={kind} className="choice">

@@ -22,13 +22,13 @@ import { Findings } from "./findings.tsx";
 import { firstChoice, type NodeChoice, NodeChooser, nodeName } from "./node-choice.tsx";
 import { readReceipts } from "./receipt-log.ts";
 
-/** Bills, checked in the browser against the public record. */
+/** Bills, checked in the browser against the blockchain. */
 export default function Verify(): ReactNode {
   return (
     <>
       <Head title="Check a bill">
-        Every charge leads to a public record that nobody can change. This page computes the way itself, and says at
-        each step whom you have to believe.
+        Every charge leads to a record on a blockchain, which nobody can change. This page computes each step itself and
+        names the party that you have to trust for it.
       </Head>
       <WithWallet>
         <OneReceipt />
