@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   sdk: ["protocol"],
   cli: ["protocol", "sdk"],
   dashboard: ["protocol", "sdk"],
-  "test/devnet": ["protocol", "contracts", "keeper"],
+  "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
   // The benchmarks over HTTP import nothing; those of the ledger and the settlement import the code that they measure.
