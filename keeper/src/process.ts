@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "./log.ts";
 
-/** A service of a process: keeper, agent's computer or relayer. */
+/** A service of a process: keeper or agent's computer. */
 export type Service = {
   /** Rejects when the service cannot go on. */
   readonly ended?: Promise<void>;
@@ -30,11 +30,6 @@ export async function runProcess(name: string, start: () => Service | Promise<Se
   } catch (error) {
     exitWith(oneLine(error));
   }
-}
-
-/** Prints one line when the process is running. */
-export function announce(event: string, chains: readonly (string | number)[]): void {
-  process.stdout.write(`${JSON.stringify({ event, chains })}\n`);
 }
 
 /**
