@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { writeSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { activate, CHAIN_ID } from "@inference/gateway/test/fund";
 import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
@@ -10,12 +10,13 @@ import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
 
 /**
- * A ledger with 64 requests in flight, without a gateway, to be killed during a commit. Says the id of each request
- * whose settle is durable. Argument: the file.
+ * A ledger with 64 requests in flight, without a gateway, to be killed during a commit. Arguments: its file, and a file
+ * to which it adds the id of each request whose settle is durable. (A pipe may be full, and would refuse an id.)
  */
+const [, , file = "", heardFile = ""] = process.argv;
 const ACCOUNTS = 4;
 const IN_FLIGHT_EACH = 16;
-const ledger = openNodeLedger(openDatabase(process.argv[2] ?? ""), {
+const ledger = openNodeLedger(openDatabase(file), {
   now: Date.now,
   epoch: 1,
   onAlert: fail,
@@ -35,7 +36,6 @@ for (const [n, owner] of owners.entries()) {
   await activate((partition, command) => ledger.run(() => send(partition, command)), address, 1_000_000_000_000);
   await ledger.run(() => send(owner, createKey("key", { at, digest: `digest ${n}`, nonceExpiresAt: at })));
 }
-writeSync(1, "ready\n");
 for (const [n, owner] of owners.entries()) {
   for (let client = 0; client < IN_FLIGHT_EACH; client++) void askForever(owner, `digest ${n}`);
 }
@@ -51,12 +51,12 @@ async function askForever(owner: ReturnType<typeof accountPartition>, digest: st
     if (status !== "reserved") fail(status);
     const settle = { type: "settle", id, at, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
     await ledger.run(() => send(owner, settle), { untilDurable: true });
-    // Written at once: what is not said by its death was not heard by anybody.
-    writeSync(1, `${id}\n`);
+    // Written at once: what is not in the file by its death was not heard by anybody.
+    appendFileSync(heardFile, `${id}\n`);
   }
 }
 
 function fail(what: unknown): never {
-  writeSync(2, String(what));
+  console.error(what);
   process.exit(1);
 }
