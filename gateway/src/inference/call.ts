@@ -279,6 +279,7 @@ export class Call {
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
+    if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };
