@@ -61,6 +61,8 @@ const config: GatewayConfig = {
     chatOutputField: "max_tokens",
     defaultOutputTokens: 32_768,
     blockedHeader: null,
+    profile: "generic",
+    subKeys: "on",
     recordUrl: null,
     recordKey: "",
     adminKey: null,

@@ -52,7 +52,7 @@ try {
   const gateway = await startNodeGateway(settings, { pricesFile });
   // A breakpoint stops the event loop for a long time.
   if (inspector.url() === undefined) startWatchdog();
-  tell("listening", { url: gateway.url });
+  tell("listening", { url: gateway.url, provider: settings.UPSTREAM_PROFILE });
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;

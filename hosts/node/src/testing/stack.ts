@@ -128,6 +128,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       upstream: {
         baseUrl: provider,
         apiKey: canary,
+        profile: "generic",
+        subKeys: "on",
         catalogueShape: "model-spec",
         pricesFile: null,
         aliases: {},
