@@ -299,6 +299,15 @@ export const upstreamSettings = {
         "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
       ),
   ),
+  betaModels: setting(
+    "UPSTREAM_BETA_MODELS",
+    z
+      .enum(["on", "off"])
+      .default("off")
+      .describe(
+        "`on`: also offers models that the provider marks as beta. It may refuse them to a key without access.",
+      ),
+  ),
   aliases: setting(
     "MODEL_ALIASES",
     json('{"our-name":"model-id"}')
@@ -356,6 +365,6 @@ export const upstreamSettings = {
 export type UpstreamConfig = ValuesOf<typeof upstreamSettings> & {
   /** The key for `recordUrl`, because such records are often for administrators only. */
   recordKey: string;
-  /** The text of a price file that replaces the provider's catalogue. */
+  /** The text of a price file, whose models are offered as far as the provider lists them. */
   pricesFile: string | null;
 };

@@ -41,7 +41,10 @@ export const gatewaySettings = z.object({
         "and the settlement contract needs the new receipt key.",
     ),
   ...shapeOf(upstreamSettings),
-  PRICES_FILE: z.string().optional().describe("File with models and prices that replaces the provider's catalogue."),
+  PRICES_FILE: z
+    .string()
+    .optional()
+    .describe("File with the models to offer and their prices, for a provider that lists none or other prices."),
   UPSTREAM_RECORD_KEY: z
     .string()
     .optional()

@@ -63,6 +63,7 @@ const config: GatewayConfig = {
     blockedHeader: null,
     profile: "generic",
     subKeys: "on",
+    betaModels: "off",
     recordUrl: null,
     recordKey: "",
     adminKey: null,

@@ -130,6 +130,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         apiKey: canary,
         profile: "generic",
         subKeys: "on",
+        betaModels: "off",
         catalogueShape: "model-spec",
         pricesFile: null,
         aliases: {},
