@@ -299,6 +299,15 @@ export const upstreamSettings = {
         "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
       ),
   ),
+  probe: setting(
+    "UPSTREAM_PROBE",
+    z
+      .enum(["strict", "warn", "off"])
+      .default("strict")
+      .describe(
+        "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask.",
+      ),
+  ),
   betaModels: setting(
     "UPSTREAM_BETA_MODELS",
     z

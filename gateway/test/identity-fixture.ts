@@ -63,6 +63,7 @@ const config: GatewayConfig = {
     blockedHeader: null,
     profile: "generic",
     subKeys: "on",
+    probe: "off",
     betaModels: "off",
     recordUrl: null,
     recordKey: "",

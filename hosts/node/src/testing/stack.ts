@@ -130,6 +130,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         apiKey: canary,
         profile: "generic",
         subKeys: "on",
+        probe: "off",
         betaModels: "off",
         catalogueShape: "model-spec",
         pricesFile: null,
