@@ -128,6 +128,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       upstream: {
         baseUrl: provider,
         apiKey: canary,
+        profile: "generic",
+        subKeys: "on",
+        probe: "off",
+        betaModels: "off",
         catalogueShape: "model-spec",
         pricesFile: null,
         aliases: {},
