@@ -75,7 +75,7 @@ test("the key to the provider is cut out of whatever a provider says that repeat
     provider.say({ status, headers: { ...repeating, "content-type": contentType }, body });
     for (const path of [
       "/v1/chat/completions",
-      ...(isDeep ? ["/api/v1/chat/completions"] : []),
+      "/api/v1/chat/completions",
       "/v1/embeddings",
       "/v1/images/generations",
       "/v1/image/generate",
