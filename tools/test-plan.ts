@@ -60,7 +60,6 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["ledger", 40],
   ["gateway", 40],
   ["test/provider-simulator", 40],
-  ["test/conformance", 6],
 ]);
 
 /** Modules with a chain or a gateway that the files of a process share. */
