@@ -34,7 +34,6 @@ const FIRST: readonly string[] = [
   "test/conformance",
   "hosts/cloudflare",
   "test/devnet/src/commands.test.ts",
-  "test/devnet/src/upstream.test.ts",
   "hosts/cloudflare/src/rollout.test.ts",
   "hosts/cloudflare/src/eviction.test.ts",
   "hosts/cloudflare/src/out-of-service.test.ts",
