@@ -65,6 +65,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["contracts", "contracts/script/testing/shared-chains.ts"],
   ["chain", "chain/src/testing/shared-chain.ts"],
+  ["keeper", "keeper/src/testing/three-chains.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
   ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],
 ]);
