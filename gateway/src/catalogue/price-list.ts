@@ -4,7 +4,8 @@ import type { Price, PriceSnapshot } from "@inference/protocol/model";
 import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { parseCatalogue } from "./catalogue.ts";
+import { type Catalogue, parseCatalogue } from "./catalogue.ts";
+import { overlay } from "./overlay.ts";
 import { readPriceText } from "./price-text.ts";
 
 /**
@@ -29,11 +30,13 @@ export type PriceList = {
    * fails; the earlier prices stay.
    */
   refresh(): Promise<PriceSnapshot>;
+  /** Models of the operator's price file that the provider did not list at the last read. They are not offered. */
+  unlisted(): readonly string[];
   /** The provider says that a listed model is gone: refreshes, unless it just tried. Never throws. */
   modelGone(): Promise<void>;
   /**
    * A usage of the model was above its request's bound, which is our loss. The third one takes the model out of service
-   * until the gateway starts again.
+   * until the gateway starts again, unless UPSTREAM_PROBE permits such a provider.
    */
   exceededBound(model: string): void;
 };
@@ -51,8 +54,8 @@ export function makePriceList(
   provider: CatalogueSource,
 ): PriceList {
   const { background, clock, keyValue, log, timers } = environment;
-  const { pricesFile, aliases } = config.upstream;
-  const shape = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
+  const { pricesFile, aliases, catalogueShape: shape } = config.upstream;
+  const betaModels = config.upstream.betaModels === "on";
   let latest: PriceSnapshot | undefined;
   /** The text of its prices, of models that are out of service too. */
   let latestPrices: string | undefined;
@@ -60,6 +63,9 @@ export function makePriceList(
   const excesses = new Map<string, number>();
   /** The texts of snapshots that may not be stored yet, by id. */
   const unkept = new Map<string, string>();
+  /** The list that the price file lies over; null if the provider gave none. */
+  let list: string | null = null;
+  let unlisted: readonly string[] = [];
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** The prices that were read last: many holds of one process have the same. */
   let earlier: { id: string; prices: ReadonlyMap<string, Price> } | undefined;
@@ -67,8 +73,7 @@ export function makePriceList(
   async function readAgain(): Promise<PriceSnapshot> {
     const atMs = clock.now();
     triedAtMs = atMs;
-    const text = await read();
-    const { snapshot, prices, leftOut } = parseCatalogue(text, shape, atMs, aliases);
+    const { snapshot, prices, leftOut } = await read(atMs);
     const { id } = snapshot;
     if (id !== latest?.id) {
       told(snapshot, leftOut.length);
@@ -101,15 +106,31 @@ export function makePriceList(
     for (const [alias, model] of Object.entries(aliases)) {
       if (!models.has(model)) log("alert", "alias", { alias, model });
     }
+    if (unlisted.length > 0) log("alert", "unlisted", { models: unlisted.join(" ") });
   }
 
   const refresh = joined(readAgain);
 
-  async function read(): Promise<string> {
-    if (pricesFile !== null) return pricesFile;
-    const text = await within(timers, READ_MS, (signal) => provider.read("/models?type=all", signal));
-    if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
-    return text;
+  async function read(atMs: number): Promise<Catalogue> {
+    const terms = { shape, atMs, aliases, betaModels };
+    if (pricesFile === null) {
+      const text = await readList();
+      if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
+      return parseCatalogue(text, terms);
+    }
+    // A provider without a list, or one that does not answer, does not put the operator's prices out of force.
+    list = await readList().catch((error: unknown) => {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      log("warn", "catalogue_read_failed", { path: "/models", error: String(error) });
+      return list;
+    });
+    const catalogue = overlay(pricesFile, list, terms);
+    ({ unlisted } = catalogue);
+    return catalogue;
+  }
+
+  function readList(): Promise<string | null> {
+    return within(timers, READ_MS, (signal) => provider.read("/models?type=all", signal));
   }
 
   async function textOf(id: string): Promise<string | undefined> {
@@ -138,11 +159,13 @@ export function makePriceList(
     },
     textOf,
     refresh,
+    unlisted: () => unlisted,
     async modelGone() {
       if (Math.abs(clock.now() - triedAtMs) < limits.goneModelRefreshMs) return;
       await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
     },
     exceededBound(model) {
+      if (config.upstream.probe !== "strict") return;
       const times = (excesses.get(model) ?? 0) + 1;
       excesses.set(model, times);
       if (times !== MOST_EXCESSES || latest === undefined) return;
