@@ -319,7 +319,7 @@ export class Call {
     conclusion: Conclusion,
     options: { insist?: boolean; untilDurable?: boolean },
   ): Promise<void> {
-    const { environment, live, metrics } = this.#gateway;
+    const { accessLog, environment, live, metrics } = this.#gateway;
     const { id } = this;
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
@@ -337,13 +337,15 @@ export class Call {
     if (lossNanoUsd > 0) environment.log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
     // The sweeper skips it until now, because a full disk can delay a settle beyond the lease.
     live.delete(id);
+    accessLog?.ended(id, { model: this.order.model.id, costNanoUsd: chargeNanoUsd });
   }
 
   /** The sweeper ends a hold that is still open, with what is known then. */
   #lose(error: unknown): void {
-    const { environment, live } = this.#gateway;
+    const { accessLog, environment, live } = this.#gateway;
     environment.log("alert", "settle_failed", { request: this.id, error: String(error) });
     live.delete(this.id);
+    accessLog?.ended(this.id, null);
   }
 }
 
