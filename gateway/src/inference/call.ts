@@ -279,6 +279,11 @@ export class Call {
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
+    if (ending.costNanoUsd !== undefined) {
+      const listedNanoUsd = conclusion.chargeNanoUsd + conclusion.lossNanoUsd;
+      gateway.providerCosts.note(this.order.model.id, ending.costNanoUsd, listedNanoUsd);
+    }
+    if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };

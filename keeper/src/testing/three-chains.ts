@@ -52,7 +52,7 @@ export const [alice, keeper, settler, deployer] = [account(0), account(1), accou
 const ACTIVATION = 1;
 
 let started: ReturnType<typeof start> | undefined;
-const stops: (() => PromiseLike<void> | void)[] = [];
+const stops: (() => void | PromiseLike<void>)[] = [];
 
 /** One set of chains for all test files of this process. */
 export async function shareThreeChains(): Promise<ThreeChains> {
