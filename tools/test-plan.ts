@@ -44,6 +44,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["protocol", 40],
   ["ledger", 40],
   ["gateway", 40],
+  ["sdk", 20],
   ["test/provider-simulator", 40],
   ["hosts/node", 18],
   ["hosts/cloudflare", 15],
