@@ -53,6 +53,8 @@ export type ModelFeatures = {
   supportsVideo?: boolean;
   supportsReasoning?: boolean;
   supportsResponseSchema?: boolean;
+  /** `private`: the provider keeps nothing of a request. `anonymized`: a third party serves it without the caller's name. */
+  privacy?: string;
   defaultResolution?: string;
   qualities?: readonly string[];
   defaultQuality?: string;
