@@ -130,6 +130,7 @@ function readFeatures(spec: JsonObject): ModelFeatures {
     supportsVideo: flag("supportsVideoInput"),
     supportsReasoning: flag("supportsReasoning"),
     supportsResponseSchema: flag("supportsResponseSchema"),
+    privacy: textAt(spec, "privacy"),
     defaultResolution: textAt(constraints, "defaultResolution"),
     qualities: textsAt(constraints, "qualities"),
     defaultQuality: textAt(constraints, "defaultQuality"),

@@ -17,6 +17,7 @@ import { testEncodedBodies } from "./encoded-bodies.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
+import { testKeyTerms } from "./key-terms.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testLimits } from "./limits.ts";
 import { testMessages } from "./messages.ts";
@@ -33,6 +34,7 @@ export function testHostBehaviour(start: StartHost): void {
   testDepartures(start);
   testLargeBodies(start);
   testLimits(start);
+  testKeyTerms(start);
   testTime(start);
 }
 
@@ -72,6 +74,7 @@ export function testEndpoints(start: StartHost): void {
   testBadInput(start);
   testEncodedBodies(start);
   testLimits(start);
+  testKeyTerms(start);
   testFreeModel(start);
   testRefusedKey(start);
   testProviderFailures(start);
