@@ -147,8 +147,8 @@ export function countersOf(rows: ReadRows, budget: string): CounterRow[] {
 }
 
 /**
- * The first settle of a window deletes all but the last four. Requests of earlier minutes that settle after it can leave
- * one each.
+ * The first settle of a window deletes all but the last four. Requests of earlier minutes that settle after it can
+ * leave one each.
  */
 const MAX_WINDOWS = MAX_IN_FLIGHT + 4;
 

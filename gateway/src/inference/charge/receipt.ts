@@ -50,7 +50,7 @@ function whyOf(ending: Ending): string | null {
   return ending.givenUp ? "the answer was not read to its end" : null;
 }
 
-/** A receipt's addition to the totals of its day, and the tokens that count for its key; without a usage the ledger's. */
+/** A receipt's addition to the totals of its day, and the tokens of its key's limit; without a usage the ledger's. */
 export function countedOf({ model, usage }: ReceiptDetail): { tally: Tally; tokens?: number } {
   const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
   const tally = { model, promptTokens, completionTokens };
