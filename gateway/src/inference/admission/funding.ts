@@ -70,8 +70,8 @@ async function readSessionFunding(
 
 /**
  * The first budget or limit that has too little unsettled for this cost and these tokens, as a refusal; null if there
- * is none. Requests in flight do not count, and nothing is held: the reserve decides. Throws 401 for a credential that is
- * not valid now.
+ * is none. Requests in flight do not count, and nothing is held: the reserve decides. Throws 401 for a credential that
+ * is not valid now.
  *
  * @param model Undefined: any.
  */
