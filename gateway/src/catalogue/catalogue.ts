@@ -1,6 +1,7 @@
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import type { Aliases } from "./aliases.ts";
 import { CatalogueError } from "./catalogue-error.ts";
 import { LeftOut, type ReadItem } from "./item.ts";
 import { readModelSpec } from "./model-spec.ts";
@@ -22,21 +23,22 @@ export type Catalogue = {
 /**
  * Parses a catalogue into the models that can be priced and served.
  *
- * @param aliases The operator's names, alias to id. They are checked here, so that a wrong one shows in the log.
+ * @param aliases The operator's names, alias to ids. They are checked here, so that a wrong one shows in the log.
  * @throws CatalogueError if the body is not such a catalogue. A single invalid row is left out, with the reason.
  */
 export function parseCatalogue(
   bodyText: string,
   shape: CatalogueShape | "auto",
   atMs: number,
-  aliases: Readonly<Record<string, string>> = {},
+  aliases: Aliases = {},
 ): Catalogue {
   const body = parseBody(bodyText);
   const actual = shape === "auto" ? detectShape(body) : shape;
   const { models, leftOut } = actual === "prices-file" ? pricesFileModels(body) : readItems(body, actual, atMs);
-  for (const [alias, id] of Object.entries(aliases)) {
-    if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${id}` });
-    if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
+  for (const [alias, ids] of Object.entries(aliases)) {
+    if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${ids.join(", ")}` });
+    for (const id of ids)
+      if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
   }
   const prices = priceText(models.values());
   return { snapshot: { id: snapshotId(prices), atMs, models }, prices, leftOut };

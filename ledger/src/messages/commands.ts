@@ -57,9 +57,15 @@ export type Commands = {
     command: { type: "reassign"; id: string };
     reply: { status: "reassigned" | "already_resolved" | "unknown" };
   };
-  /** Payer: record what was delivered so far. */
+  /** Payer: record what was delivered so far, and a new detail if the hold's has become wrong. */
   checkpoint: {
-    command: { type: "checkpoint"; id: string; deliveredNanoUsd: NanoUsd; upstreamId: string | null };
+    command: {
+      type: "checkpoint";
+      id: string;
+      deliveredNanoUsd: NanoUsd;
+      upstreamId: string | null;
+      detail?: string;
+    };
     reply: { status: "written" | "already_resolved" | "unknown" };
   };
   /** Payer: end a hold with a charge of at most its amount. */

@@ -91,7 +91,7 @@ function openHold({ id, at, amountNanoUsd }: Pick<Reserve, "id" | "at" | "amount
   };
 }
 
-export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd, upstreamId }) => {
+export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd, upstreamId, detail }) => {
   const hold = draft.get("receipt", id);
   if (hold === undefined) return { status: "unknown" };
   if (!isHold(hold)) return { status: "already_resolved" };
@@ -99,6 +99,7 @@ export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd
     ...hold,
     deliveredNanoUsd: Math.min(hold.heldNanoUsd, Math.max(hold.deliveredNanoUsd, deliveredNanoUsd)),
     upstreamId: upstreamId ?? hold.upstreamId,
+    detail: detail ?? hold.detail,
   });
   return { status: "written" };
 };

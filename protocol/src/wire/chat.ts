@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { models } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -101,6 +102,7 @@ const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max
 
 const chatShape = {
   model: z.string().min(1),
+  models,
   messages: list(message, MAX_MESSAGES).min(1),
   /** At least 1, at most the model's maximum; the newer name of `max_tokens`. */
   max_completion_tokens: z.int().min(1).optional(),

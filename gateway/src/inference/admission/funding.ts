@@ -6,7 +6,7 @@ import type { VerifiedCredential } from "../../auth/credentials.ts";
 import { credentialError, readCredential } from "../../auth/known-credential.ts";
 import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
-import type { Quote } from "../../pricing/quote.ts";
+import type { HoldTerms } from "../../pricing/quote.ts";
 import type { InferenceRequest } from "../request.ts";
 import { refusalError } from "./refusal.ts";
 
@@ -32,12 +32,12 @@ export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding 
 export async function requireFunds(
   gateway: Gateway,
   { credential, at }: InferenceRequest,
-  quote: Quote,
+  hold: HoldTerms,
   spender: Spender | null,
 ): Promise<void> {
-  const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: quote.maxNanoUsd });
+  const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: hold.maxNanoUsd });
   // This cause does not pass within seconds, so the retries need no jitter.
-  if (refusal !== null) throw refusalError(refusal, quote, 0, spender);
+  if (refusal !== null) throw refusalError(refusal, hold, 0, spender);
 }
 
 /**

@@ -28,7 +28,8 @@ export async function takeHold(
   const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
-  const amountNanoUsd = order.quote.maxNanoUsd;
+  const hold = order.hold ?? order.quote;
+  const amountNanoUsd = hold.maxNanoUsd;
   const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
   const reservation = {
     id,
@@ -53,7 +54,7 @@ export async function takeHold(
     case "claimed":
       return { claimed: admission };
     case "refused":
-      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255, spender);
+      throw refusalError(admission.refusal, hold, (random.bytes(1)[0] ?? 0) / 255, spender);
     case "unauthenticated":
       throw credentialError(payer, admission.fault);
     case "clock_skew":

@@ -188,7 +188,7 @@ test("a wrong value is refused with its path", () => {
   ];
   for (const [fields, param] of wrong) refused(() => order(fields), "invalid_request", param);
   refused(() => order({ reasoning: { budget: 5 } }), "unsupported_parameter", "reasoning.budget");
-  refused(() => route.parseChatOrder([], context), "invalid_request", null);
+  refused(() => route.parseChatOrder([] as never, context), "invalid_request", null);
 });
 
 test("members of messages that nobody knows are dropped and named, unless they hold content", () => {

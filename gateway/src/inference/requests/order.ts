@@ -1,5 +1,5 @@
 import type { Model } from "@inference/protocol/model";
-import type { Quote, QuoteTerms } from "../../pricing/quote.ts";
+import type { HoldTerms, Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
 import type { LoweredTools } from "./responses-tools.ts";
@@ -29,7 +29,12 @@ export type ParsedOrder = OrderFields & {
   answerApi?: AnswerApi;
   /** The client set no output limit: the gateway may choose a smaller one, of at least so many tokens. */
   leastTokens?: number;
+  /** The same request for the next model. */
+  fallback?: ChatOrder;
 };
+
+/** A chat order. The output limit is the last member of its body. */
+export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };
 
 export type AnswerApi = { name: "messages" } | { name: "responses"; tools: LoweredTools; echo: ResponsesEcho };
 
@@ -38,7 +43,16 @@ export type Order = OrderFields & {
   quote: Quote;
   /** The writer for the shape of another API; absent for an answer that passes unchanged. */
   format?: AnswerFormat;
+  /** The same request for the next model, which is tried if this one cannot serve it. */
+  fallback?: WrittenOrder;
+  /** What is held if there is a fallback; without one, the quote's maximum is. */
+  hold?: HoldTerms;
+  /** The models that could not serve the request, in order. */
+  tried?: readonly TriedModel[];
 };
+
+/** A model that could not serve a request, and in a few words why. */
+export type TriedModel = { model: string; why: string };
 
 /** An order, with the body to send. */
 export type WrittenOrder = Order & {
@@ -54,6 +68,13 @@ export type LimitChoice = {
   /** The order with a smaller output limit. */
   rewrite(maxTokens: number): WrittenOrder;
 };
+
+/** A request's orders, one for each model that may serve it. */
+export function ordersOf(order: WrittenOrder): WrittenOrder[] {
+  const orders: WrittenOrder[] = [];
+  for (let next: WrittenOrder | undefined = order; next !== undefined; next = next.fallback) orders.push(next);
+  return orders;
+}
 
 /** Writes a body to send. */
 export function writeBody(fields: object): Uint8Array {
