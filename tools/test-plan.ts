@@ -34,7 +34,6 @@ const FIRST: readonly string[] = [
   "test/conformance",
   "hosts/cloudflare",
   "test/devnet/src/commands.test.ts",
-  "test/devnet/src/upstream.test.ts",
   "hosts/cloudflare/src/rollout.test.ts",
   "hosts/cloudflare/src/eviction.test.ts",
   "hosts/cloudflare/src/out-of-service.test.ts",
@@ -60,13 +59,13 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["ledger", 40],
   ["gateway", 40],
   ["test/provider-simulator", 40],
-  ["test/conformance", 6],
 ]);
 
 /** Modules with a chain or a gateway that the files of a process share. */
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["contracts", "contracts/script/testing/shared-chains.ts"],
   ["chain", "chain/src/testing/shared-chain.ts"],
+  ["keeper", "keeper/src/testing/three-chains.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
   ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],
 ]);

@@ -5,6 +5,7 @@ import { MAX_MODELS } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
 import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
+import { profileNames } from "./upstream/profiles/all.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
 /** The configuration, fixed when the gateway starts. Hosts read it from their environment, see `settings.ts`. */
@@ -273,11 +274,18 @@ const aliased = z
   .readonly();
 
 export const upstreamSettings = {
+  profile: setting(
+    "UPSTREAM_PROFILE",
+    z
+      .enum(profileNames, `must be one of ${profileNames.join(", ")}`)
+      .default("generic")
+      .describe(`The provider: ${profileNames.join(", ")}. It gives settings that are absent the values below.`),
+  ),
   baseUrl: setting(
     "UPSTREAM_BASE_URL",
     httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
   ),
-  apiKey: setting("UPSTREAM_API_KEY", z.string().min(1, "must not be empty").describe("Master key at the provider.")),
+  apiKey: setting("UPSTREAM_API_KEY", z.string().describe("Master key at the provider.")),
   adminKey: setting(
     "UPSTREAM_ADMIN_KEY",
     z
@@ -286,6 +294,13 @@ export const upstreamSettings = {
       .default(null)
       .describe("Provider key that can manage keys. With it, each identity gets its own key at the provider."),
   ),
+  subKeys: setting(
+    "UPSTREAM_SUB_KEYS",
+    z
+      .enum(["on", "off"])
+      .default("on")
+      .describe("`off`: the provider has no key management at `/api_keys`, so UPSTREAM_ADMIN_KEY is refused."),
+  ),
   catalogueShape: setting(
     "UPSTREAM_CATALOGUE",
     z
@@ -293,6 +308,24 @@ export const upstreamSettings = {
       .default("auto")
       .describe(
         "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
+      ),
+  ),
+  probe: setting(
+    "UPSTREAM_PROBE",
+    z
+      .enum(["strict", "warn", "off"])
+      .default("strict")
+      .describe(
+        "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask. With `strict`, a model whose usage exceeds its request's maximum three times is no longer served.",
+      ),
+  ),
+  betaModels: setting(
+    "UPSTREAM_BETA_MODELS",
+    z
+      .enum(["on", "off"])
+      .default("off")
+      .describe(
+        "`on`: also offers models that the provider marks as beta. It may refuse them to a key without access.",
       ),
   ),
   aliases: setting(
@@ -332,11 +365,14 @@ export const upstreamSettings = {
     z
       .string()
       .regex(/\{(id|since)\}/, "must contain {id} or {since}")
-      .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL with {id} and {since} after the host")
+      .refine(
+        (text) => text.startsWith("/") || recordOrigin(text) !== null,
+        "must be an http(s) URL with {id} and {since} after the host, or a path below UPSTREAM_BASE_URL",
+      )
       .nullable()
       .default(null)
       .describe(
-        "URL where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
+        "URL, or path below UPSTREAM_BASE_URL, where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
       ),
   ),
   blockedHeader: setting(
@@ -351,6 +387,6 @@ export const upstreamSettings = {
 export type UpstreamConfig = ValuesOf<typeof upstreamSettings> & {
   /** The key for `recordUrl`, because such records are often for administrators only. */
   recordKey: string;
-  /** The text of a price file that replaces the provider's catalogue. */
+  /** The text of a price file, whose models are offered as far as the provider lists them. */
   pricesFile: string | null;
 };

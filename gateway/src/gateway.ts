@@ -18,6 +18,7 @@ import { makePace } from "./load/pace.ts";
 import { makeSemaphore, type Semaphore } from "./load/semaphore.ts";
 import { makeTurns, type Turns } from "./load/turns.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
+import { makeProviderCosts, type ProviderCosts } from "./operator/provider-costs.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
@@ -52,6 +53,7 @@ export type Gateway = {
   queue: FairQueue;
   prices: PriceList;
   catalogueReads: CatalogueReads;
+  providerCosts: ProviderCosts;
   metrics: Metrics;
   books: RecentBooks;
   receiptKey: ReceiptKey;
@@ -104,6 +106,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
+    providerCosts: makeProviderCosts(environment),
     books: makeRecentBooks(environment),
     receiptKey: makeReceiptKey(config.secret),
     seen: makeSeenCredentials(),

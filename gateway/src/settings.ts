@@ -21,6 +21,7 @@ import {
 import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./load/body-memory.ts";
 import { address, anchor, chainIdList, httpUrl, json, shapeOf, usd, valuesOf, whole } from "./setting-fields.ts";
+import { profiles } from "./upstream/profiles/all.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
 /**
@@ -40,11 +41,14 @@ export const gatewaySettings = z.object({
         "and the settlement contract needs the new receipt key.",
     ),
   ...shapeOf(upstreamSettings),
-  PRICES_FILE: z.string().optional().describe("File with models and prices that replaces the provider's catalogue."),
+  PRICES_FILE: z
+    .string()
+    .optional()
+    .describe("File with the models to offer and their prices, for a provider that lists none or other prices."),
   UPSTREAM_RECORD_KEY: z
     .string()
     .optional()
-    .describe("Key for UPSTREAM_RECORD_URL. Without it, UPSTREAM_API_KEY is used."),
+    .describe("Key for UPSTREAM_RECORD_URL. Without it, UPSTREAM_ADMIN_KEY is used, or UPSTREAM_API_KEY."),
   PRIMARY_RPC_URL: httpUrl.describe("RPC URL of the primary chain."),
   PRIMARY_CHAIN_ID: whole(2 ** 48).describe("Chain id of the primary chain. It is compared with the node's chain id."),
   PRIMARY_ANCHOR: anchor
@@ -125,14 +129,17 @@ export const gatewaySettings = z.object({
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;
 
-/** Parses settings, or throws `SettingsError` with every problem in one message. Empty values count as absent. */
+/**
+ * Parses settings, or throws `SettingsError` with every problem in one message. Empty values count as absent. An absent
+ * one has the value of UPSTREAM_PROFILE, else its default.
+ */
 export function parseSettings<S extends z.ZodObject>(
   schema: S,
   environment: Record<string, string | undefined>,
 ): z.infer<S> {
   const all = Object.keys(schema.shape).map((name) => [name, ownValue(environment, name) ?? ""] as const);
   const given = Object.fromEntries(all.filter(([, value]) => value !== ""));
-  const result = schema.safeParse(given);
+  const result = schema.safeParse({ ...ownValue(profiles, given.UPSTREAM_PROFILE ?? ""), ...given });
   if (result.success) return result.data as z.infer<S>;
   const problems = result.error.issues.map((issue) => {
     const name = String(issue.path[0]);
@@ -147,13 +154,28 @@ function refuse(problems: readonly string[]): never {
   throw new SettingsError(`The gateway cannot start. Invalid settings:${lines.join("")}`);
 }
 
-/** The master key is sent to the provider only. Records on another host need their own key. */
-function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
+/** The provider's keys are sent to the provider only. Records on another host need their own key. */
+function checkRecordKey({ UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
+  const url = recordUrlOf(settings);
   if (url === null || key !== undefined) return;
   if (recordOrigin(url) === new URL(settings.UPSTREAM_BASE_URL).origin) return;
   refuse([
     "UPSTREAM_RECORD_KEY: is missing. UPSTREAM_RECORD_URL is on another host than UPSTREAM_BASE_URL, and " +
       "UPSTREAM_API_KEY is sent to that host only",
+  ]);
+}
+
+type RecordSettings = Pick<GatewaySettings, "UPSTREAM_RECORD_URL" | "UPSTREAM_BASE_URL">;
+
+function recordUrlOf({ UPSTREAM_RECORD_URL: url, UPSTREAM_BASE_URL: base }: RecordSettings): string | null {
+  return url?.startsWith("/") ? `${base}${url}` : url;
+}
+
+function checkAdminKey({ UPSTREAM_ADMIN_KEY: key, UPSTREAM_SUB_KEYS: subKeys }: GatewaySettings): void {
+  if (key === null || subKeys === "on") return;
+  refuse([
+    "UPSTREAM_ADMIN_KEY: cannot be used, because UPSTREAM_SUB_KEYS is `off`: this provider makes no keys for the gateway. " +
+      "Leave it out. A key for UPSTREAM_RECORD_URL is UPSTREAM_RECORD_KEY",
   ]);
 }
 
@@ -205,6 +227,7 @@ type HostLimits = Pick<GatewayConfig, "bodyMemoryBytes" | "answerMemoryBytes"> &
 
 export function configOf(settings: GatewaySettings, host: HostLimits): GatewayConfig {
   checkRecordKey(settings);
+  checkAdminKey(settings);
   checkBodies(settings, host);
   checkTimes(settings);
   checkDrain(settings, host.mostDrainMs);
@@ -222,7 +245,8 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
     upstream: {
       ...valuesOf(upstreamSettings, settings),
       pricesFile: host.pricesFile,
-      recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_API_KEY,
+      recordUrl: recordUrlOf(settings),
+      recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_ADMIN_KEY ?? settings.UPSTREAM_API_KEY,
     },
     chains,
     settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },

@@ -25,6 +25,8 @@ export type Fixture = {
 export type CallOptions = { bearer?: string; body?: unknown; text?: string };
 export type Answer = { status: number; body: AnswerBody; text: string; headers: Headers };
 export type AnswerBody = {
+  balance?: string;
+  total_used?: string;
   token?: string;
   key?: string;
   nonce?: string;
@@ -61,6 +63,10 @@ const config: GatewayConfig = {
     chatOutputField: "max_tokens",
     defaultOutputTokens: 32_768,
     blockedHeader: null,
+    profile: "generic",
+    subKeys: "on",
+    probe: "off",
+    betaModels: "off",
     recordUrl: null,
     recordKey: "",
     adminKey: null,

@@ -53,6 +53,19 @@ export type ModelFeatures = {
   supportsVideo?: boolean;
   supportsReasoning?: boolean;
   supportsResponseSchema?: boolean;
+  supportsLogProbs?: boolean;
+  supportsTeeAttestation?: boolean;
+  reasoningEffortOptions?: readonly string[];
+  /** The most images of one request. */
+  maxImages?: number;
+  quantization?: string;
+  /** `private`: the provider keeps nothing of a request. `anonymized`: a third party serves it without the caller's name. */
+  privacy?: string;
+  /** Regions, as the provider names them, from which the model cannot be called. */
+  regionRestrictions?: readonly string[];
+  /** The date from which the model is not served, and the model in its place. */
+  removesAt?: string;
+  replacementModel?: string;
   defaultResolution?: string;
   qualities?: readonly string[];
   defaultQuality?: string;

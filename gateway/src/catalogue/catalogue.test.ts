@@ -13,7 +13,7 @@ function row(id: string, type: string, pricing: object | undefined, spec: object
 }
 
 function read(...data: unknown[]): Catalogue {
-  return parseCatalogue(JSON.stringify({ object: "list", data }), "auto", AT);
+  return parseCatalogue(JSON.stringify({ object: "list", data }), { atMs: AT });
 }
 
 function only(catalogue: Catalogue): Model {
@@ -114,6 +114,30 @@ test("what cannot be priced or served is left out, with a reason", () => {
   assert.match(reason({ type: "text", model_spec: { pricing: text } }), /no usable id/);
 });
 
+test("a model in beta is left out unless the operator offers those", () => {
+  const beta = row("t", "text", text, { beta: true });
+  assert.match(reason(beta), /in beta/);
+  const body = JSON.stringify({ data: [beta] });
+  assert.deepEqual([...parseCatalogue(body, { atMs: AT, betaModels: true }).snapshot.models.keys()], ["t"]);
+});
+
+test("what a catalogue says of privacy, regions, its end and its weights is shown", () => {
+  const spec = {
+    ...{ privacy: "anonymized", regionRestrictions: ["EU"] },
+    deprecation: { date: "2026-12-01", removesAt: "2027-01-01", replacementModelId: "u" },
+    capabilities: {
+      quantization: "fp8",
+      supportsLogProbs: true,
+      reasoningEffortOptions: ["low", "high"],
+      maxImages: 4,
+    },
+  };
+  assert.deepEqual(only(read(row("t", "text", text, spec))).features, {
+    ...{ privacy: "anonymized", regionRestrictions: ["EU"], removesAt: "2027-01-01", replacementModel: "u" },
+    ...{ quantization: "fp8", supportsLogProbs: true, reasoningEffortOptions: ["low", "high"], maxImages: 4 },
+  });
+});
+
 test("a model that will be retired is served until then", () => {
   assert.equal(only(read(row("t", "text", text, { deprecation: { removesAt: "2027-01-01" } }))).id, "t");
 });
@@ -194,16 +218,21 @@ test("the same prices have the same id, in whatever order they are listed; anoth
 
 test("an alias of what is not served, or with the name of a model, is reported", () => {
   const body = JSON.stringify({ data: [row("a", "text", text)] });
-  const { leftOut } = parseCatalogue(body, "auto", AT, { fine: ["a"], wrong: ["a", "b"], a: ["a"] });
+  const { leftOut } = parseCatalogue(body, { atMs: AT, aliases: { fine: ["a"], wrong: ["a", "b"], a: ["a"] } });
   assert.deepEqual(
     leftOut.map(({ id }) => id),
     ["wrong", "a"],
   );
 });
 
+test("a server's own list beside OpenAI's is no price file", () => {
+  const body = JSON.stringify({ models: [{ name: "m.gguf" }], data: [{ id: "m.gguf", meta: { n_ctx_train: 4096 } }] });
+  assert.throws(() => parseCatalogue(body, { atMs: AT }), /lists no prices; a price file can give them/);
+});
+
 test("a body that is no catalogue is an error that says so", () => {
   for (const body of ["<html>", "[]", "{}", '{"data":[]}', '{"data":[{"id":"m"}]}']) {
-    assert.throws(() => parseCatalogue(body, "auto", AT), CatalogueError, body);
+    assert.throws(() => parseCatalogue(body, { atMs: AT }), CatalogueError, body);
   }
-  assert.throws(() => parseCatalogue("{}", "model-spec", AT), CatalogueError);
+  assert.throws(() => parseCatalogue("{}", { shape: "model-spec", atMs: AT }), CatalogueError);
 });

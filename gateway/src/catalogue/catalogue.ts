@@ -10,7 +10,16 @@ import { priceText, snapshotId } from "./price-text.ts";
 import { readPricesFile } from "./prices-file.ts";
 
 /** How a catalogue lists its prices. Each shape has its own file. */
-export type CatalogueShape = "model-spec" | "per-token" | "prices-file";
+type CatalogueShape = "model-spec" | "per-token" | "prices-file";
+
+export type CatalogueTerms = {
+  atMs: number;
+  shape?: CatalogueShape | "auto";
+  /** Whether models are offered that the provider serves to some callers only. */
+  betaModels?: boolean;
+  /** The operator's names, alias to ids. They are checked here, so that a wrong one shows in the log. */
+  aliases?: Aliases;
+};
 
 export type Catalogue = {
   snapshot: PriceSnapshot;
@@ -23,18 +32,17 @@ export type Catalogue = {
 /**
  * Parses a catalogue into the models that can be priced and served.
  *
- * @param aliases The operator's names, alias to ids. They are checked here, so that a wrong one shows in the log.
  * @throws CatalogueError if the body is not such a catalogue. A single invalid row is left out, with the reason.
  */
-export function parseCatalogue(
-  bodyText: string,
-  shape: CatalogueShape | "auto",
-  atMs: number,
-  aliases: Aliases = {},
-): Catalogue {
+export function parseCatalogue(bodyText: string, terms: CatalogueTerms): Catalogue {
+  const { shape = "auto" } = terms;
   const body = parseBody(bodyText);
   const actual = shape === "auto" ? detectShape(body) : shape;
-  const { models, leftOut } = actual === "prices-file" ? pricesFileModels(body) : readItems(body, actual, atMs);
+  return catalogueOf(actual === "prices-file" ? pricesFileModels(body) : readItems(body, actual, terms), terms);
+}
+
+/** The catalogue of these models. */
+export function catalogueOf({ models, leftOut }: Reading, { atMs, aliases = {} }: CatalogueTerms): Catalogue {
   for (const [alias, ids] of Object.entries(aliases)) {
     if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${ids.join(", ")}` });
     for (const id of ids)
@@ -44,9 +52,9 @@ export function parseCatalogue(
   return { snapshot: { id: snapshotId(prices), atMs, models }, prices, leftOut };
 }
 
-type Reading = { models: Map<string, Model>; leftOut: Catalogue["leftOut"] };
+export type Reading = { models: Map<string, Model>; leftOut: Catalogue["leftOut"] };
 
-function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: number): Reading {
+function readItems(body: JsonObject, shape: "model-spec" | "per-token", terms: CatalogueTerms): Reading {
   const items = body.data;
   if (!Array.isArray(items)) throw new CatalogueError("the catalogue has no list `data`");
   const read = shape === "model-spec" ? readModelSpec : readPerToken;
@@ -55,7 +63,7 @@ function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: nu
   const seen = new Set<string>();
   for (const item of items) {
     const id = isJsonObject(item) && typeof item.id === "string" ? item.id.slice(0, 256) : "(without an id)";
-    const outcome = seen.has(id) ? "it is listed more than once" : readItem(read, item, id, atMs);
+    const outcome = seen.has(id) ? "it is listed more than once" : readItem(read, item, id, terms);
     seen.add(id);
     if (typeof outcome !== "string") models.set(id, outcome);
     else {
@@ -67,17 +75,22 @@ function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: nu
   return { models, leftOut };
 }
 
-function readItem(read: ReadItem, item: unknown, id: string, atMs: number): Model | string {
+function readItem(
+  read: ReadItem,
+  item: unknown,
+  id: string,
+  { atMs, betaModels = false }: CatalogueTerms,
+): Model | string {
   if (!isJsonObject(item) || item.id !== id || id === "") return "it has no usable id";
   try {
-    return read(item, id, atMs);
+    return read(item, id, { atMs, betaModels });
   } catch (error) {
     if (error instanceof LeftOut) return error.message;
     throw error;
   }
 }
 
-function pricesFileModels(body: JsonObject): Reading {
+export function pricesFileModels(body: JsonObject): Reading {
   const models = new Map<string, Model>();
   try {
     for (const model of readPricesFile(body)) {
@@ -92,7 +105,7 @@ function pricesFileModels(body: JsonObject): Reading {
   return { models, leftOut: [] };
 }
 
-function parseBody(bodyText: string): JsonObject {
+export function parseBody(bodyText: string): JsonObject {
   let body: unknown;
   try {
     body = JSON.parse(bodyText);
@@ -104,7 +117,8 @@ function parseBody(bodyText: string): JsonObject {
 }
 
 function detectShape(body: JsonObject): CatalogueShape {
-  if (Array.isArray(body.models)) return "prices-file";
+  // Some servers have a list `models` of their own beside OpenAI's `data`.
+  if (Array.isArray(body.models) && !Array.isArray(body.data)) return "prices-file";
   const items: unknown[] = Array.isArray(body.data) ? body.data : [];
   if (items.some((item) => isJsonObject(item) && isJsonObject(item.model_spec))) return "model-spec";
   if (items.some((item) => isJsonObject(item) && isJsonObject(item.pricing))) return "per-token";

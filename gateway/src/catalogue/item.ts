@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { roundDecimal } from "../pricing/decimal.ts";
 
 /** Helpers that read a model's row of a catalogue. An unusable row is left out, with a reason. */
-export type ReadItem = (item: JsonObject, id: string, atMs: number) => Model;
+export type ReadItem = (item: JsonObject, id: string, terms: { atMs: number; betaModels: boolean }) => Model;
 
 export class LeftOut extends Error {
   override name = "LeftOut";
@@ -65,4 +65,9 @@ export function countAt(parent: JsonObject, key: string): number | null {
 /** Leaves out undefined fields. */
 export function present<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** The smaller count; null if there is none. */
+export function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

@@ -20,8 +20,9 @@ import {
  * embeddings, per million characters for speech under the same name `input`, per image by resolution and quality. A
  * price of a name that is not listed here leaves the model out.
  */
-export const readModelSpec: ReadItem = (item, id, atMs) => {
+export const readModelSpec: ReadItem = (item, id, { atMs, betaModels }) => {
   const spec = objectAt(item, "model_spec");
+  if (spec.beta === true && !betaModels) leaveOut("it is in beta, for callers that the provider has chosen");
   if (spec.offline === true) leaveOut("it is offline");
   if (isRetired(objectAt(spec, "deprecation"), atMs)) leaveOut("it is retired");
   const type = textAt(item, "type") ?? "unknown";
@@ -36,7 +37,7 @@ export const readModelSpec: ReadItem = (item, id, atMs) => {
       countAt(spec, "availableContextTokens") ??
       countAt(item, "context_length"),
     maxOutputTokens: price.kind === "text" ? countAt(spec, "maxCompletionTokens") : null,
-    features: readFeatures(spec),
+    features: readSpecFeatures(spec),
   };
 };
 
@@ -118,9 +119,10 @@ function isRetired(deprecation: JsonObject, atMs: number): boolean {
   return dates.some((date) => typeof date === "string" && Date.parse(date) <= atMs);
 }
 
-function readFeatures(spec: JsonObject): ModelFeatures {
+export function readSpecFeatures(spec: JsonObject): ModelFeatures {
   const capabilities = objectAt(spec, "capabilities");
   const constraints = objectAt(spec, "constraints");
+  const deprecation = objectAt(spec, "deprecation");
   const flag = (key: string): boolean | undefined => (capabilities[key] === true ? true : undefined);
   return present<ModelFeatures>({
     name: textAt(spec, "name"),
@@ -130,6 +132,15 @@ function readFeatures(spec: JsonObject): ModelFeatures {
     supportsVideo: flag("supportsVideoInput"),
     supportsReasoning: flag("supportsReasoning"),
     supportsResponseSchema: flag("supportsResponseSchema"),
+    supportsLogProbs: flag("supportsLogProbs"),
+    supportsTeeAttestation: flag("supportsTeeAttestation"),
+    reasoningEffortOptions: textsAt(capabilities, "reasoningEffortOptions"),
+    maxImages: countAt(capabilities, "maxImages") ?? undefined,
+    quantization: textAt(capabilities, "quantization"),
+    privacy: textAt(spec, "privacy"),
+    regionRestrictions: textsAt(spec, "regionRestrictions"),
+    removesAt: textAt(deprecation, "removesAt") ?? textAt(deprecation, "date"),
+    replacementModel: textAt(deprecation, "replacementModelId"),
     defaultResolution: textAt(constraints, "defaultResolution"),
     qualities: textsAt(constraints, "qualities"),
     defaultQuality: textAt(constraints, "defaultQuality"),

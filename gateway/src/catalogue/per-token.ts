@@ -3,6 +3,7 @@ import type { JsonObject } from "../json-object.ts";
 import { roundDecimal } from "../pricing/decimal.ts";
 import {
   countAt,
+  least,
   leaveOut,
   objectAt,
   perToken,
@@ -31,7 +32,7 @@ export const readPerToken: ReadItem = (item, id) => {
     price: readPricing(pricing, outputs),
     contextTokens: least(countAt(item, "context_length"), countAt(top, "context_length")),
     maxOutputTokens: countAt(top, "max_completion_tokens"),
-    features: readFeatures(item, textsAt(architecture, "input_modalities") ?? ["text"], pricing),
+    features: readItemFeatures(item),
   };
 };
 
@@ -68,7 +69,10 @@ function isNothing(value: unknown): boolean {
   return roundDecimal(value, perToken.places) === 0n && Number(value) === 0;
 }
 
-function readFeatures(item: JsonObject, inputs: readonly string[], pricing: JsonObject): ModelFeatures {
+/** What such a row says of a model's abilities. */
+export function readItemFeatures(item: JsonObject): ModelFeatures {
+  const inputs = textsAt(objectAt(item, "architecture"), "input_modalities") ?? ["text"];
+  const pricing = objectAt(item, "pricing");
   const parameters = textsAt(item, "supported_parameters") ?? [];
   const takes = (input: string): true | undefined =>
     inputs.includes(input) && isNothing(pricing[input]) ? true : undefined;
@@ -82,8 +86,4 @@ function readFeatures(item: JsonObject, inputs: readonly string[], pricing: Json
     supportsReasoning: knows("reasoning"),
     supportsResponseSchema: knows("structured_outputs"),
   });
-}
-
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

@@ -4,29 +4,31 @@ import { test } from "node:test";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { openFixture } from "../../test/identity-fixture.ts";
 import { limits, type UpstreamConfig } from "../config.ts";
+import { UpstreamFailure } from "../environment.ts";
 import { CatalogueError } from "./catalogue-error.ts";
 import { makePriceList } from "./price-list.ts";
 
 function open(upstream: Partial<UpstreamConfig> = {}, { gateway, time, keyValue } = openFixture()) {
   const config = { ...gateway.config, upstream: { ...gateway.config.upstream, pricesFile: null, ...upstream } };
-  const waiting: ((text: string) => void)[] = [];
+  const waiting: { resolve(text: string): void; reject(error: Error): void }[] = [];
   let reads = 0;
   const prices = makePriceList(config, gateway.environment, {
     ...gateway.provider,
     read() {
       reads += 1;
-      return new Promise((resolve) => {
-        waiting.push(resolve);
+      return new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject });
       });
     },
   });
-  const answer = (text = catalogue): void => waiting.shift()?.(text);
+  const answer = (text = catalogue): void => waiting.shift()?.resolve(text);
+  const fail = (): void => waiting.shift()?.reject(new UpstreamFailure("sent", "it is away"));
   async function refresh(text?: string): Promise<PriceSnapshot> {
     const refreshed = prices.refresh();
     answer(text);
     return refreshed;
   }
-  return { prices, time, keyValue, answer, refresh, reads: () => reads };
+  return { prices, time, keyValue, answer, fail, refresh, reads: () => reads };
 }
 
 const catalogue = JSON.stringify({
@@ -73,6 +75,20 @@ test("without prices, or with old ones alone, nobody is charged, and everybody i
   assert.throws(() => prices.current(), { message: said });
 });
 
+test("a price file stays in force without the provider's list, and follows the last one that it gave", async () => {
+  const row = (id: string) => ({ id, type: "text", usd_per_million_tokens: { input: "1", output: "2" } });
+  const { prices, refresh, fail } = open({ pricesFile: JSON.stringify({ models: [row("m"), row("n")] }) });
+  const read = async (text: string | null) => {
+    const refreshed = text === null ? prices.refresh() : refresh(text);
+    if (text === null) fail();
+    return [[...(await refreshed).models.keys()], prices.unlisted()];
+  };
+  assert.deepEqual(await read(null), [["m", "n"], []]);
+  assert.deepEqual(await read(catalogue), [["m"], ["n"]]);
+  assert.deepEqual(await read(null), [["m"], ["n"]]);
+  assert.deepEqual(await read('{"data":[{"id":"n"},{"id":"m"}]}'), [["m", "n"], []]);
+});
+
 test("the stored prices have the snapshot's digest, and another gateway with other settings reads them", async () => {
   const fixture = openFixture();
   const { id } = await open({}, fixture).refresh();
@@ -109,6 +125,22 @@ test("prices are stored once, and stay", async () => {
   await stored();
   assert.deepEqual(calls, [`get ${keyOf(id)}`, `put ${keyOf(id)}`]);
   assert.equal(store.get(keyOf(id))?.expiresAt, undefined);
+});
+
+test("a model whose usage exceeds its bound three times is not served again, and its prices stay readable", async () => {
+  const permitting = open({ probe: "warn" });
+  await permitting.refresh();
+  for (let n = 0; n < 4; n++) permitting.prices.exceededBound("m");
+  assert.equal(permitting.prices.current().models.size, 1);
+  const { prices, refresh } = open({ probe: "strict" });
+  const { id } = await refresh();
+  for (const left of [1, 1, 0]) {
+    prices.exceededBound("m");
+    assert.equal(prices.current().models.size, left);
+  }
+  const again = await refresh();
+  assert.deepEqual([again.id, again.models.size], [id, 0]);
+  assert.match((await prices.textOf(id)) ?? "", /"m"/);
 });
 
 test("prices that another gateway has stored are not written again", async () => {

@@ -4,8 +4,9 @@ import type { Price, PriceSnapshot } from "@inference/protocol/model";
 import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { parseCatalogue } from "./catalogue.ts";
-import { priceText, readPriceText } from "./price-text.ts";
+import { type Catalogue, parseCatalogue } from "./catalogue.ts";
+import { overlay } from "./overlay.ts";
+import { readPriceText } from "./price-text.ts";
 
 /**
  * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. The prices of each
@@ -29,14 +30,23 @@ export type PriceList = {
    * fails; the earlier prices stay.
    */
   refresh(): Promise<PriceSnapshot>;
+  /** Models of the operator's price file that the provider did not list at the last read. They are not offered. */
+  unlisted(): readonly string[];
   /** The provider says that a listed model is gone: refreshes, unless it just tried. Never throws. */
   modelGone(): Promise<void>;
+  /**
+   * A usage of the model was above its request's bound, which is our loss. The third one takes the model out of service
+   * until the gateway starts again, unless UPSTREAM_PROBE permits such a provider.
+   */
+  exceededBound(model: string): void;
 };
 
 /** Reads a path of the provider as text; null if it does not exist. Throws `UpstreamFailure`. */
 type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
 
 const READ_MS = 20_000;
+/** Usages above their bound after which a model is no longer served. */
+const MOST_EXCESSES = 3;
 
 export function makePriceList(
   config: Pick<GatewayConfig, "upstream">,
@@ -44,11 +54,18 @@ export function makePriceList(
   provider: CatalogueSource,
 ): PriceList {
   const { background, clock, keyValue, log, timers } = environment;
-  const { pricesFile, aliases } = config.upstream;
-  const shape = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
+  const { pricesFile, aliases, catalogueShape: shape } = config.upstream;
+  const betaModels = config.upstream.betaModels === "on";
   let latest: PriceSnapshot | undefined;
+  /** The text of its prices, of models that are out of service too. */
+  let latestPrices: string | undefined;
+  /** Usages above their bound, by model. */
+  const excesses = new Map<string, number>();
   /** The texts of snapshots that may not be stored yet, by id. */
   const unkept = new Map<string, string>();
+  /** The list that the price file lies over; null if the provider gave none. */
+  let list: string | null = null;
+  let unlisted: readonly string[] = [];
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** The prices that were read last: many holds of one process have the same. */
   let earlier: { id: string; prices: ReadonlyMap<string, Price> } | undefined;
@@ -56,16 +73,16 @@ export function makePriceList(
   async function readAgain(): Promise<PriceSnapshot> {
     const atMs = clock.now();
     triedAtMs = atMs;
-    const text = await read();
-    const { snapshot, prices, leftOut } = parseCatalogue(text, shape, atMs, aliases);
+    const { snapshot, prices, leftOut } = await read(atMs);
     const { id } = snapshot;
     if (id !== latest?.id) {
       told(snapshot, leftOut.length);
       unkept.set(id, prices);
     }
-    latest = snapshot;
+    latest = { ...snapshot, models: served(snapshot) };
+    latestPrices = prices;
     background(keep());
-    return snapshot;
+    return latest;
   }
 
   /**
@@ -89,20 +106,41 @@ export function makePriceList(
     for (const [alias, ids] of Object.entries(aliases)) {
       for (const model of ids) if (!models.has(model)) log("alert", "alias", { alias, model });
     }
+    if (unlisted.length > 0) log("alert", "unlisted", { models: unlisted.join(" ") });
   }
 
   const refresh = joined(readAgain);
 
-  async function read(): Promise<string> {
-    if (pricesFile !== null) return pricesFile;
-    const text = await within(timers, READ_MS, (signal) => provider.read("/models?type=all", signal));
-    if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
-    return text;
+  async function read(atMs: number): Promise<Catalogue> {
+    const terms = { shape, atMs, aliases, betaModels };
+    if (pricesFile === null) {
+      const text = await readList();
+      if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
+      return parseCatalogue(text, terms);
+    }
+    // A provider without a list, or one that does not answer, does not put the operator's prices out of force.
+    list = await readList().catch((error: unknown) => {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      log("warn", "catalogue_read_failed", { path: "/models", error: String(error) });
+      return list;
+    });
+    const catalogue = overlay(pricesFile, list, terms);
+    ({ unlisted } = catalogue);
+    return catalogue;
+  }
+
+  function readList(): Promise<string | null> {
+    return within(timers, READ_MS, (signal) => provider.read("/models?type=all", signal));
   }
 
   async function textOf(id: string): Promise<string | undefined> {
-    if (latest?.id === id) return priceText(latest.models.values());
+    if (latest?.id === id) return latestPrices;
     return unkept.get(id) ?? (await keyValue.get(keyOf(id))) ?? undefined;
+  }
+
+  function served({ models }: PriceSnapshot): PriceSnapshot["models"] {
+    const isServed = (id: string): boolean => (excesses.get(id) ?? 0) < MOST_EXCESSES;
+    return new Map([...models].filter(([id]) => isServed(id)));
   }
 
   function known(): PriceSnapshot | undefined {
@@ -121,9 +159,19 @@ export function makePriceList(
     },
     textOf,
     refresh,
+    unlisted: () => unlisted,
     async modelGone() {
       if (Math.abs(clock.now() - triedAtMs) < limits.goneModelRefreshMs) return;
       await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
+    },
+    exceededBound(model) {
+      if (config.upstream.probe !== "strict") return;
+      const times = (excesses.get(model) ?? 0) + 1;
+      excesses.set(model, times);
+      if (times !== MOST_EXCESSES || latest === undefined) return;
+      latest = { ...latest, models: served(latest) };
+      const alert = `it reported more than a request could use ${times} times: find out why, and start again`;
+      log("alert", "model_out_of_service", { model, alert });
     },
   };
 }

@@ -7,7 +7,7 @@ import { CatalogueError } from "./catalogue-error.ts";
 const NANO = 1_000_000_000n;
 
 function read(...models: unknown[]) {
-  return parseCatalogue(JSON.stringify({ models }), "auto", 0).snapshot.models;
+  return parseCatalogue(JSON.stringify({ models }), { atMs: 0 }).snapshot.models;
 }
 
 const text = { id: "t", type: "text", usd_per_million_tokens: { input: "1.54", output: "4.84" } };

@@ -3,7 +3,7 @@ import { parseDecimal } from "@inference/protocol/money";
 import * as z from "zod";
 
 /**
- * The operator's own price file, for a provider whose catalogue has no prices:
+ * The operator's own price file, for a provider whose catalogue has no prices (`overlay.ts` lays it over that catalogue):
  *
  *     { "models": [
  *       { "id": "some-text", "type": "text", "context_tokens": 131072, "max_output_tokens": 8192,
@@ -46,6 +46,8 @@ const features = z.strictObject({
   supportsVideo: z.boolean().optional(),
   supportsReasoning: z.boolean().optional(),
   supportsResponseSchema: z.boolean().optional(),
+  quantization: z.string().optional(),
+  privacy: z.enum(["private", "anonymized"]).optional(),
   defaultResolution: z.string().optional(),
   qualities: texts,
   defaultQuality: z.string().optional(),

@@ -12,10 +12,9 @@ import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../load/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
-import { nothingReported } from "../pricing/usage.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
-import { type Conclusion, conclude, type Ending, withoutCharge } from "./charge/conclusion.ts";
+import { type Conclusion, conclude, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
 import { holdDetail, receiptDetail, signReceipt, tallyOf } from "./charge/receipt.ts";
 import { startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
@@ -91,7 +90,7 @@ export class Call {
    * Admits a request when the provider has room for it, and takes its hold in every budget of its payer. An API key
    * spends its account's balance and never waits for a chain. An agent with an open offer may serve it. A session
    * spends its identity's capacity. The chain is asked for it before the request takes its turn, so that no turn is
-   * lost. A request whose payer cannot pay does not wait for a turn, and a waiting request holds nothing until it falls back.
+   * lost. A request whose payer cannot pay does not wait for a turn, and a request that waits here holds nothing.
    *
    * Throws `GatewayError` if the request is refused. Returns the claim if another request has the same
    * `Idempotency-Key`. Both times it has given back what it took.
@@ -211,8 +210,7 @@ export class Call {
   }
 
   /**
-   * The model cannot serve the request: waits for the next one's turn, and has its order. The hold covers each order.
-   * Throws the failure if no other model may serve the request, or if nobody waits for it.
+   * Has the order of the next model, and its turn. Throws the failure if no other model may serve the request.
    */
   async fallBack(failure: unknown): Promise<void> {
     const { breaker, environment, queue } = this.#gateway;
@@ -223,10 +221,10 @@ export class Call {
     const { upstreamBody, limitChoice: _, ...order } = next;
     this.order = order;
     this.#body = upstreamBody;
-    const asker = { model: order.model.id, account: this.#owner, key: this.#ownKey };
+    const model = order.model.id;
     try {
-      breaker.check(asker.model, asker.account, environment.clock.now());
-      this.turn = await queue.enter(asker, this.clientGone);
+      breaker.check(model, this.#owner, environment.clock.now());
+      this.turn = await queue.enter({ model, account: this.#owner, key: this.#ownKey }, this.clientGone);
     } catch (refusal) {
       await this.fallBack(refusal);
     }
@@ -313,6 +311,11 @@ export class Call {
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
+    if (ending.costNanoUsd !== undefined) {
+      const listedNanoUsd = conclusion.chargeNanoUsd + conclusion.lossNanoUsd;
+      gateway.providerCosts.note(this.order.model.id, ending.costNanoUsd, listedNanoUsd);
+    }
+    if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };
@@ -382,9 +385,6 @@ export type Ended = {
   /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
   whenDurable(): Promise<boolean>;
 };
-
-/** The ending of an answer that is not sent, because its charge could not be written. */
-const unsent: Ending = { kind: "nothing", why: "the charge could not be written", ...nothingReported, mayBill: null };
 
 /** Why we stopped reading an answer, for the client. */
 class GivenUp extends Error {

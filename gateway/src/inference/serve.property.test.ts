@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AccountPartition, accountPartition } from "@inference/ledger/partition";
+import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import { hear } from "@inference/ledger/testing/example";
 import fc from "fast-check";
@@ -37,7 +37,7 @@ const texts: Partial<Record<Outcome, string>> = {
 
 type Customer = Fixture & {
   wallet: Wallet;
-  account: AccountPartition;
+  account: Partition;
   key: string;
   sent: ModelId[];
   done(): Promise<void>;
@@ -259,7 +259,7 @@ test("the hold of a stream names the model that answers before any of it is sent
       ...answer,
       body: (async function* () {
         for await (const text of answer.body) {
-          const end = text.indexOf("\n\n") + 2;
+          const end = Buffer.from(text).indexOf("\n\n") + 2;
           yield text.subarray(0, end);
           await rest.promise;
           yield text.subarray(end);

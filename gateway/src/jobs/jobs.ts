@@ -71,6 +71,9 @@ export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "
   const { baseUrl, pricesFile, aliases } = config.upstream;
   try {
     const { models } = await prices.refresh();
+    if (models.size === 0 && prices.unlisted().length > 0) {
+      throw new SettingsError(`the provider lists none of its models: ${prices.unlisted().join(", ")}`);
+    }
     if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
     for (const [alias, ids] of pricesFile === null ? [] : Object.entries(aliases)) {
       const unserved = ids.find((id) => !models.has(id));

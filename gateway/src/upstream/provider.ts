@@ -34,7 +34,8 @@ const MAX_READ_BYTES = 32 * 1024 * 1024;
 
 export function makeProvider(config: UpstreamConfig, transport: UpstreamTransport): Provider {
   const headers = (accept: string, key = config.apiKey): Record<string, string> => ({
-    authorization: `Bearer ${key}`,
+    // A provider on the operator's own machine may have no key.
+    ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
     accept,
     "accept-encoding": "identity",
     "user-agent": "inference-gateway",

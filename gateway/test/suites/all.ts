@@ -29,7 +29,6 @@ import { testTime } from "./time.ts";
 
 /** The behaviour in which hosts can differ: streams, clients that leave, large bodies, concurrency and time. */
 export function testHostBehaviour(start: StartHost): void {
-  testOddStreams(start);
   testDepartures(start);
   testLargeBodies(start);
   testLimits(start);

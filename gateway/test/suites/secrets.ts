@@ -6,6 +6,7 @@ import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { providerRecords } from "../settlement/audit.ts";
+import { typicalFaults } from "../settlement/faulty-settlements.ts";
 
 const USD = 1_000_000_000;
 
@@ -23,6 +24,12 @@ export const routes: Record<string, (text: string) => object> = {
   "/v1/image/generate": (prompt) => ({ model: "sim-image", prompt, return_binary: true }),
   "/v1/audio/speech": (input) => ({ model: "sim-speech", input, streaming: true }),
 };
+
+/** Outside the deep run a route that is no chat's has one fault for each outcome. */
+function isTried(fault: string, path: string): boolean {
+  if (process.env.DEEP === "1" || path.includes("/chat/") || typicalFaults.has(fault)) return true;
+  return /image|speech/.test(FAULTS[fault]?.stage ?? "") || fault === "401-key-in-body";
+}
 
 /** The headers that an answer may have. */
 const allowedHeaders = new Set([
@@ -239,7 +246,7 @@ export function testSecrets(start: StartHost): void {
           const prompts: string[] = [];
           const payers: TestAccount[] = [];
           const good = await Promise.all(
-            ["", ...Object.keys(FAULTS)].map(async (fault) => {
+            ["", ...Object.keys(FAULTS).filter((fault) => isTried(fault, path))].map(async (fault) => {
               const account = await host.account(USD);
               const tag = `prompt-of-${fault}-${path}`;
               prompts.push(tag);

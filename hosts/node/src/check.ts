@@ -1,8 +1,9 @@
 import { makePriceList } from "@inference/gateway/catalogue/price-list";
-import type { Environment, UpstreamTransport } from "@inference/gateway/environment";
+import type { Environment, Log, UpstreamTransport } from "@inference/gateway/environment";
 import { firstPrices } from "@inference/gateway/jobs/jobs";
 import { configOf, SettingsError } from "@inference/gateway/settings";
 import { tryKey } from "@inference/gateway/upstream/key-check";
+import { probeProvider } from "@inference/gateway/upstream/probe";
 import { makeProvider } from "@inference/gateway/upstream/provider";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -26,12 +27,36 @@ export async function checkKey(settings: NodeSettings, files: Files): Promise<vo
   });
 }
 
-/** Throws `SettingsError` if the gateway could not start because of its prices or model aliases. */
-export async function checkPrices(settings: NodeSettings, files: Files): Promise<void> {
+/**
+ * Throws `SettingsError` if the gateway could not start because of its prices or model aliases, or must not start,
+ * because the provider does not do what charges depend on (UPSTREAM_PROBE).
+ *
+ * @param pricesLog Gets what the prices say. A start that follows logs the same.
+ */
+export async function checkProvider(settings: NodeSettings, files: Files, pricesLog: Log): Promise<void> {
   await withUpstream(settings, async (transport) => {
     const config = configWithout(settings, files);
-    const environment = { background: () => {}, clock: { now: Date.now }, keyValue: nothing, log, timers };
-    await firstPrices({ config, prices: makePriceList(config, environment, makeProvider(config.upstream, transport)) });
+    const { upstream } = config;
+    const clock = { now: Date.now };
+    const environment = { background: () => {}, clock, keyValue: nothing, log: pricesLog, timers };
+    const provider = makeProvider(upstream, transport);
+    const prices = makePriceList(config, environment, provider);
+    await firstPrices({ config, prices });
+    if (upstream.probe === "off") return;
+    const problems = await probeProvider({ upstream, snapshot: prices.current(), provider, timers, log });
+    const unlisted = prices.unlisted();
+    if (unlisted.length > 0) {
+      const ids = unlisted.map((id) => `\`${id}\``).join(", ");
+      problems.push(
+        `PRICES_FILE has models that the provider does not list: ${ids}. Correct their ids, or remove them.`,
+      );
+    }
+    if (problems.length === 0) return;
+    if (upstream.probe === "strict") {
+      const override = "To start all the same, set UPSTREAM_PROBE=warn.";
+      throw new SettingsError(`The gateway cannot start. ${[...problems, override].join("\n  ")}`);
+    }
+    for (const problem of problems) log("alert", "probe", { problem });
   });
 }
 

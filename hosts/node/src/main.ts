@@ -4,9 +4,9 @@ import { parseArgs } from "node:util";
 import { makeReceiptKey } from "@inference/gateway/auth/receipt-key";
 import { parseSettings, SettingsError, secretOf } from "@inference/gateway/settings";
 import { backUpLedger } from "./backup.ts";
-import { checkKey, checkPrices } from "./check.ts";
+import { checkKey, checkProvider } from "./check.ts";
 import { startError } from "./database.ts";
-import { logWhatIsPrinted, tell } from "./log.ts";
+import { log, logWhatIsPrinted, tell } from "./log.ts";
 import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 import { withSettlerKey } from "./settler-key.ts";
@@ -18,7 +18,7 @@ const wordCounts = { backup: [1, 1], restore: [1, 2], "receipt-key": [0, 0] } as
 
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
- * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
+ * one line. With `--check` it checks its settings, the provider's key, prices and answers, and ends. With `backup <file>` it
  * copies the ledger, with `restore <partition>` it puts a part of the ledger right, and ends. With `receipt-key` it
  * needs GATEWAY_SECRET alone, says the public key of receipts, and ends.
  */
@@ -44,15 +44,15 @@ try {
   }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
   await checkKey(settings, { pricesFile });
+  await checkProvider(settings, { pricesFile }, check ? log : () => {});
   if (check) {
-    await checkPrices(settings, { pricesFile });
     tell("checked");
     process.exit(0);
   }
   const gateway = await startNodeGateway(settings, { pricesFile });
   // A breakpoint stops the event loop for a long time.
   if (inspector.url() === undefined) startWatchdog();
-  tell("listening", { url: gateway.url });
+  tell("listening", { url: gateway.url, provider: settings.UPSTREAM_PROFILE });
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;

@@ -10,7 +10,7 @@ import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
-import { checkKey, checkPrices } from "./check.ts";
+import { checkKey, checkProvider } from "./check.ts";
 import { type NodeSettings, nodeSettings } from "./settings.ts";
 import { startProvider } from "./testing/site.ts";
 
@@ -47,7 +47,7 @@ function problemsOf(env: Record<string, string>): string[] {
 
 test("an error names every missing setting, with its purpose", () => {
   const required = Object.keys(right).filter(
-    (name) => !["CHAIN_POLL_MS", "DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name),
+    (name) => !["CHAIN_POLL_MS", "DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS", "UPSTREAM_PROBE"].includes(name),
   );
   const [first, ...missing] = problemsOf({});
   assert.equal(first, "The gateway cannot start. Invalid settings:");
@@ -140,13 +140,13 @@ test("a chain that contradicts PRIMARY_ANCHOR or a contract's address ends the s
   }
 });
 
-const prices = JSON.stringify({ models: [{ id: "voice", type: "speech", usd_per_million_characters: "3.5" }] });
+const prices = JSON.stringify({ models: [{ id: "sim-speech", type: "speech", usd_per_million_characters: "3.5" }] });
 
 test("a key, an alias or a catalogue that the provider contradicts is an error of one line", async () => {
   const check = async (change: Record<string, string>, pricesFile: string | null = null): Promise<void> => {
     const settings = read(change);
     await checkKey(settings, { pricesFile });
-    await checkPrices(settings, { pricesFile });
+    await checkProvider(settings, { pricesFile }, () => {});
   };
   await check({});
   await assert.rejects(
@@ -154,8 +154,29 @@ test("a key, an alias or a catalogue that the provider contradicts is an error o
     /^SettingsError: [^\n]*UPSTREAM_API_KEY: [^\n]* \(401\)\. Set a key[^\n]*$/,
   );
   await assert.rejects(check({ MODEL_ALIASES: '{"a":"b"}' }, prices), /no b, [^\n]*calls a$/);
+  await assert.rejects(check({ MODEL_ALIASES: '{"a":["sim-speech","b"]}' }, prices), /no b, [^\n]*calls a$/);
   await assert.rejects(check({ UPSTREAM_CATALOGUE: "per-token" }), /UPSTREAM_BASE_URL: the catalogue/);
   await assert.rejects(check({ UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }), /127\.0\.0\.1:9|ECONNREFUSED/);
+});
+
+test("a price file with models that the provider does not list ends the start, unless the operator says otherwise", async () => {
+  const models = ["sim-small", "sim-tiny"].map((id) => ({
+    ...{ id, type: "text", context_tokens: 1_000 },
+    usd_per_million_tokens: { input: "1", output: "1" },
+  }));
+  const pricesFile = JSON.stringify({ models });
+  const check = (change: Record<string, string>) =>
+    checkProvider(read({ UPSTREAM_PROBE: "strict", ...change }), { pricesFile }, () => {});
+  const unlisted =
+    /^SettingsError: The gateway cannot start\. PRICES_FILE .*: `sim-tiny`\..*\n {2}.*UPSTREAM_PROBE=warn\.$/;
+  await assert.rejects(check({}), unlisted);
+  await check({ UPSTREAM_PROBE: "warn" });
+  await check({ UPSTREAM_PROBE: "off" });
+  const nothingListed = JSON.stringify({ models: models.slice(1) });
+  await assert.rejects(
+    checkProvider(read({}), { pricesFile: nothingListed }, () => {}),
+    /the provider lists none of its models: sim-tiny$/,
+  );
 });
 
 test("--check ends without a file, a chain or a port; an error of it is one line", async () => {
@@ -174,7 +195,7 @@ test("--check ends without a file, a chain or a port; an error of it is one line
   assert.match(wrong.stderr(), /^PRICES_FILE: \/no\/such\/prices\.json cannot be read: .+\n$/);
 });
 
-test("with the operator's prices a gateway starts without provider and chain, and keeps its file to itself", async () => {
+test("with the operator's prices a gateway starts without provider and chain", async () => {
   const nowhere = "http://127.0.0.1:9";
   const pricesFile = join(folder, "prices.json");
   writeFileSync(pricesFile, prices);
@@ -185,10 +206,6 @@ test("with the operator's prices a gateway starts without provider and chain, an
   };
   const program = await start({ script: "../main.ts", env });
   try {
-    const second = launch({ script: "../main.ts", env });
-    assert.equal((await second.ended).code, 1);
-    assert.equal(second.stdout(), "");
-    assert.match(second.stderr(), /^Another gateway is using [^\n]*alone\.sqlite: [^\n]+\n$/);
     const health = (await (await fetch(`${gatewayUrl(program.ready)}/healthz`)).json()) as Record<string, unknown>;
     const checks = { ledger: "behind", prices: "ok", provider: "unknown" };
     assert.partialDeepStrictEqual(health, { status: "unavailable", checks, chain: "starting" });

@@ -27,7 +27,7 @@ import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
 export type NodeGatewayOptions = {
-  /** The text of a price file that replaces the provider's catalogue. */
+  /** The text of a price file. */
   pricesFile: string | null;
   jobs?: Partial<JobTimes>;
   /** Called before and after every commit, with the number of its rows. */

@@ -100,6 +100,12 @@ const tool = z.strictObject({
 
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
+/** The members that change the answer and not the price. The endpoint handles the others. */
+export const veniceParameters = z.strictObject({
+  strip_thinking_response: z.boolean().optional(),
+  disable_thinking: z.boolean().optional(),
+} satisfies Shape);
+
 const chatShape = {
   model: z.string().min(1),
   models,
@@ -160,6 +166,8 @@ const chatShape = {
   reasoning_effort: effort.optional(),
   verbosity: z.enum(["low", "medium", "high"]).optional(),
   prompt_cache_key: z.string().max(256).optional(),
+  /** Sent on to a provider that has it, else dropped. */
+  venice_parameters: veniceParameters.optional(),
 } satisfies Shape;
 
 export const chatRequest = z.strictObject(chatShape);

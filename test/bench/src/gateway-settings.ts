@@ -16,6 +16,7 @@ export async function gatewaySettings(upstreamOrigin: string, secret: Buffer): P
     PRIMARY_CHAIN_ID: String(CHAIN_ID),
     SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
     CHAIN_POLL_MS: "3600000",
+    UPSTREAM_PROBE: "off",
     // A few accounts send the requests of many.
     UPSTREAM_FAILURES: "0",
     // Requests are counted and never limited.

@@ -53,10 +53,9 @@ export function simulatorSettings(url: string, keys: { key: string; adminKey: st
   return {
     UPSTREAM_BASE_URL: url,
     UPSTREAM_API_KEY: keys.key,
-    UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
-    UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
-    UPSTREAM_RECORD_KEY: keys.adminKey,
+    UPSTREAM_PROFILE: "venice",
     UPSTREAM_ADMIN_KEY: keys.adminKey,
-    UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
+    // Its bill is compared with customers' uses.
+    UPSTREAM_PROBE: "off",
   };
 }

@@ -53,6 +53,8 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
 };
 const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {
+  UPSTREAM_PROFILE: simulatorsOwn,
+  UPSTREAM_PROBE: simulatorsOwn,
   UPSTREAM_CHAT_EXTRAS: simulatorsOwn,
   UPSTREAM_RECORD_URL: simulatorsOwn,
   UPSTREAM_RECORD_KEY: simulatorsOwn,

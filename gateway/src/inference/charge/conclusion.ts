@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Delivered, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
-import type { ReportedUsage } from "../../pricing/usage.ts";
+import { nothingReported, type ReportedUsage } from "../../pricing/usage.ts";
 
 /** How a forwarded request ended, and the usage that the provider reported. */
 export type Ending = ReportedUsage & (NothingCame | AnswerCame);
@@ -45,6 +45,8 @@ export type Conclusion = {
   lossNanoUsd: NanoUsd;
   basis: "nothing" | "usage" | "flat" | "delivered" | "hold";
   alert: string | null;
+  /** The provider reported more than the request could use. */
+  exceedsBound: boolean;
 };
 
 /** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
@@ -56,7 +58,13 @@ export function conclude(quote: Quote, ending: Ending): Conclusion {
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
 
-/** The conclusion of an answer that is not sent, because its charge could not be written. The charge becomes a loss. */
+/** The ending of an answer that is not sent, because its charge could not be written. */
+export const unsent: Ending = {
+  ...{ kind: "nothing", why: "the charge could not be written", mayBill: null },
+  ...nothingReported,
+};
+
+/** The conclusion of such an answer. The charge becomes a loss. */
 export function withoutCharge({ chargeNanoUsd, lossNanoUsd }: Conclusion): Conclusion {
   return release(chargeNanoUsd + lossNanoUsd);
 }
@@ -119,8 +127,9 @@ export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
 
 function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]): Conclusion {
   const lossNanoUsd = Math.max(0, amountNanoUsd - quote.maxNanoUsd);
-  const alert = lossNanoUsd > 0 ? "the provider reported more than the request could use" : null;
-  return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
+  const exceedsBound = lossNanoUsd > 0;
+  const alert = exceedsBound ? "the provider reported more than the request could use" : null;
+  return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert, exceedsBound };
 }
 
 /** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
@@ -131,5 +140,5 @@ function concludeNothing(quote: Quote, { usage, beyond, mayBill }: NothingCame &
 }
 
 function release(lossNanoUsd: NanoUsd): Conclusion {
-  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
+  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null, exceedsBound: false };
 }

@@ -55,6 +55,19 @@ export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
   ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
 ]);
 
+/** Members of `venice_parameters` that are not sent on. One in neither table is dropped, as the provider would drop it. */
+export const veniceRules: ReadonlyMap<string, FieldRule> = new Map([
+  [
+    "include_venice_system_prompt",
+    unpriced("The provider's own prompt is switched off, because you would pay for it: send `false`.", oneOf(false)),
+  ],
+  ["enable_web_search", unpriced(search, off)],
+  ["enable_web_scraping", unpriced(search, off)],
+  ["enable_x_search", unpriced(search, off)],
+  ["character_slug", unpriced("Write the character into a system message.")],
+  ["enable_e2ee", unsupported("The gateway reads answers to meter them: send `false` or leave it out.", oneOf(false))],
+]);
+
 export const chatRefusals: readonly FieldRefusal[] = [
   {
     at: /^tools\[\d+\]\.type$/,

@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { joinBytes } from "../../bytes.ts";
 import { COLON } from "../../http/json/json-scan.ts";
-import type { JsonObject } from "../../json-object.ts";
+import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
 import { readMessages } from "./chat-messages.ts";
 import type { ModelOf } from "./find-model.ts";
@@ -99,7 +99,7 @@ const ours = new Set([
 function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {
   const fields: JsonObject = { model: priced.model, messages: priced.messages };
   for (const theirs of [request as JsonObject, context.chatExtras]) {
-    for (const key of Object.keys(theirs)) if (!ours.has(key)) fields[key] = theirs[key];
+    for (const key of Object.keys(theirs)) if (!ours.has(key)) fields[key] = merged(fields[key], theirs[key]);
   }
   if (request.n !== undefined) fields.n = request.n;
   fields.stream = request.stream === true;
@@ -107,6 +107,11 @@ function upstreamFields(request: ChatRequest, priced: Priced, context: OrderCont
   fields.user = context.user;
   fields[context.chatOutputField ?? "max_completion_tokens"] = priced.maxTokens;
   return fields;
+}
+
+/** The second, with the members that the first alone has. */
+function merged(first: unknown, second: unknown): unknown {
+  return isJsonObject(first) && isJsonObject(second) ? { ...first, ...second } : second;
 }
 
 /** Parts that the provider fetches can fill the whole context. */

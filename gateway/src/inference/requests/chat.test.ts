@@ -137,17 +137,41 @@ test("every option with a price that is not modelled is refused by name", () => 
   refused(() => order({ messages: [{ role: "user", content: long }] }), "unpriced_option", param);
 });
 
+test("of venice_parameters the free members pass, the priced ones are refused, others are dropped and named", () => {
+  const chatExtras = { venice_parameters: { include_venice_system_prompt: false } };
+  const venice_parameters = {
+    ...{ disable_thinking: true, strip_thinking_response: null, include_venice_system_prompt: false },
+    ...{ enable_web_search: "off", enable_web_citations: true, never_heard_of: 1 },
+  };
+  const { ignored, upstreamBody } = order({ venice_parameters }, { chatExtras });
+  assert.deepEqual(JSON.parse(upstreamBody).venice_parameters, {
+    disable_thinking: true,
+    include_venice_system_prompt: false,
+  });
+  const names = ["include_venice_system_prompt", "enable_web_search", "enable_web_citations", "never_heard_of"];
+  assert.deepEqual(
+    ignored,
+    names.map((name) => `venice_parameters.${name}`),
+  );
+  const elsewhere = order({ venice_parameters });
+  assert.deepEqual(elsewhere.ignored, ["venice_parameters"]);
+  assert.equal(JSON.parse(elsewhere.upstreamBody).venice_parameters, undefined);
+  for (const [member, value] of Object.entries({
+    ...{ include_venice_system_prompt: true, enable_web_search: "auto", enable_web_scraping: true },
+    ...{ enable_x_search: true, character_slug: "x" },
+  })) {
+    const param = `venice_parameters.${member}`;
+    refused(() => order({ venice_parameters: { [member]: value } }), "unpriced_option", param);
+  }
+  const sealed = { venice_parameters: { enable_e2ee: true } };
+  refused(() => order(sealed), "unsupported_parameter", "venice_parameters.enable_e2ee");
+  const wrong = { venice_parameters: { disable_thinking: "yes" } };
+  refused(() => order(wrong, { chatExtras }), "invalid_request", "venice_parameters.disable_thinking");
+  refused(() => order({ venice_parameters: [] }), "invalid_request", "venice_parameters");
+});
+
 test("fields that change the meaning, and fields that nobody knows, are refused by name", () => {
-  const fields = [
-    "function_call",
-    "best_of",
-    "max_output_tokens",
-    "models",
-    "fallbacks",
-    "provider",
-    "foo",
-    "constructor",
-  ];
+  const fields = ["function_call", "best_of", "max_output_tokens", "fallbacks", "provider", "foo", "constructor"];
   for (const field of fields) refused(() => order({ [field]: ["x"] }), "unsupported_parameter", field);
   const proto = parseJsonBody(
     Buffer.from('{"model":"text-1","messages":[{"role":"user","content":"x"}],"__proto__":{"n":100}}'),

@@ -53,7 +53,7 @@ function refuse(requested: string, models: ReadonlyMap<string, Model>, param: st
   const shown = requested.slice(0, SHOWN);
   const [base = ""] = requested.split(":", 1);
   if (base !== requested && models.has(base)) {
-    const message = `Suffixes are not supported. Send \`${base}\`, and set the options of the suffix as fields of the body.`;
+    const message = `Suffixes are not supported. Send \`${base}\`, and set the options of the suffix as fields of the body or of \`venice_parameters\`.`;
     fail("unsupported_parameter", message, { param });
   }
   const similar = similarIds(shown, models);

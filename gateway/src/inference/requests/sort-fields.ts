@@ -37,12 +37,14 @@ type SortedFields = { known: JsonObject; ignored: string[] };
  * refused. Null means absent, as many clients send it. An unknown field is refused, because it may have a price.
  *
  * @param otherwise The rule for a field that is in none of the tables.
+ * @param at The path before each name, such as `options.`, if the body is a member of another one.
  */
 export function sortFields(
   body: unknown,
   shape: JsonObject,
   rules: ReadonlyMap<string, FieldRule>,
   otherwise?: FieldRule,
+  at = "",
 ): SortedFields {
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
   const known: JsonObject = {};
@@ -51,14 +53,13 @@ export function sortFields(
     const value = body[key];
     if (value === null || value === undefined) continue;
     if (Object.hasOwn(shape, key)) known[key] = value;
-    else if ((rules.get(key) ?? otherwise)?.harmless(value) === true) ignored.push(key.slice(0, MAX_NAME));
-    else refuse(key, rules.get(key));
+    else if ((rules.get(key) ?? otherwise)?.harmless(value) === true) ignored.push(`${at}${key.slice(0, MAX_NAME)}`);
+    else refuse(`${at}${key.slice(0, MAX_NAME)}`, rules.get(key));
   }
   return { known, ignored };
 }
 
-function refuse(key: string, rule: FieldRule | undefined): never {
-  const param = key.slice(0, MAX_NAME);
+function refuse(param: string, rule: FieldRule | undefined): never {
   if (rule === undefined) {
     fail("unsupported_parameter", `\`${param}\` is not a parameter of this route. Leave it out.`, { param });
   }

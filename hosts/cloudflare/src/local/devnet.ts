@@ -84,10 +84,8 @@ function simulator(url: string, { providerKey, providerAdminKey }: Secrets): Rec
   return {
     UPSTREAM_BASE_URL: url,
     UPSTREAM_API_KEY: providerKey,
-    UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
-    UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
+    UPSTREAM_PROFILE: "venice",
     UPSTREAM_RECORD_KEY: providerAdminKey,
-    UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
   };
 }
 

@@ -97,6 +97,7 @@ export function gatewayEnvironment(options: {
     PORT: "0",
     UPSTREAM_BASE_URL: provider.url,
     UPSTREAM_API_KEY: MASTER_KEY,
+    UPSTREAM_PROBE: "off",
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     PRIMARY_RPC_URL: chain.rpcUrl,
     // Read once, at the start. Then nothing but requests makes commits.

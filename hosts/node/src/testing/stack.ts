@@ -75,7 +75,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
   const file = join(folder, "gateway.sqlite");
-  const database = openDatabase(file);
+  // What a power cut takes is not under test here.
+  const database = openDatabase(file, "NORMAL");
   const keyValue = openKeyValue(`${file}-kv`, now);
   const logged: Stack["logged"] = [];
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
@@ -128,6 +129,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       upstream: {
         baseUrl: provider,
         apiKey: canary,
+        profile: "generic",
+        subKeys: "on",
+        probe: "off",
+        betaModels: "off",
         catalogueShape: "model-spec",
         pricesFile: null,
         aliases: {},
