@@ -64,7 +64,10 @@ async function readOrder(
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
   const order = makeOrder(requireParsed(read));
-  held.keep(ordersOf(order).reduce((sum, { upstreamBody }) => sum + upstreamBody.length, 0));
+  const others = order.fallback === undefined ? [] : ordersOf(order.fallback);
+  let bodyBytes = order.upstreamBody.length;
+  for (const { upstreamBody } of others) bodyBytes += upstreamBody.length;
+  held.keep(bodyBytes);
   return { order, claim };
 }
 
@@ -241,14 +244,14 @@ function reportAnswer(
 ): void {
   if (error === null) keyCheck.accepted(upstreamKey);
   else if (error.cause === "key") keyCheck.doubted(upstreamKey);
-  const failure = failureOf(error, keyCheck.isRefused);
+  const failure = error === null ? null : failureOf(error, keyCheck.isRefused);
   const rate = server === null ? readRateLimit(response, environment.clock.now()) : null;
   const blockedMs = server === null && error !== null ? error.blockedMs : null;
   turn.answered({ failure, rate, blockedMs });
 }
 
 /** A refused key refuses the requests of all accounts, so its refusals count for no account. */
-function failureOf(error: ProviderError | null, isKeyRefused: boolean): Failure | null {
-  if (error === null || (error.cause === "key" && isKeyRefused)) return null;
+function failureOf(error: ProviderError, isKeyRefused: boolean): Failure | null {
+  if (error.cause === "key" && isKeyRefused) return null;
   return error.cause === "request" ? "request" : "provider";
 }

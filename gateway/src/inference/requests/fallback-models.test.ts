@@ -88,8 +88,8 @@ test("a list that cannot be served as a whole is refused, with the name that is 
   refused(() => chat({ models: ["text-1", "seeing-unbounded"], max_tokens: 101 }), "invalid_request", "max_tokens");
 });
 
-test("a body above 1 MiB is read for its first model only", () => {
-  const long = [{ role: "user", content: "x".repeat(1024 * 1024) }];
+test("a body above 512 KiB is read for its first model only", () => {
+  const long = [{ role: "user", content: "x".repeat(512 * 1024) }];
   assert.deepEqual(idsOf({ models: ["unlimited", "text-1"], messages: long }), ["unlimited"]);
   refused(() => chat({ models: ["unlimited", "nobody"], messages: long }), "model_not_found", "models[1]");
 });

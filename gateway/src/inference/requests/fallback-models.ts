@@ -18,22 +18,21 @@ type ChatParser = (body: JsonObject, context: OrderContext) => ChatOrder;
  */
 export function withFallbacks(parse: ChatParser): ChatParser {
   return function parseWithFallbacks(body, context) {
-    if ((body.models ?? null) === null && !isAliasOfSeveral(body.model, context)) return parse(body, context);
-    const { models, ...rest } = body;
-    const [first, ...others] = modelIds(rest.model, models ?? [], context);
+    const { models = null, model } = body;
+    const { aliases } = context;
+    const alias = typeof model === "string" && Object.hasOwn(aliases, model) ? aliases[model] : undefined;
+    if (models === null && (alias?.length ?? 1) === 1) return parse(body, context);
+    const { models: _, ...rest } = body;
+    const [first, ...others] = modelIds(model, models ?? [], context);
     const exact = { ...context, aliases: {} };
     const order = parse({ ...rest, model: first }, exact);
     if (order.upstreamBody.length > limits.fallbackBodyBytes) return order;
-    const orders = [order, ...others.map((model) => parse({ ...rest, model }, exact))];
+    const orders = [order, ...others.map((id) => parse({ ...rest, model: id }, exact))];
     return orders.reduceRight((fallback, each) => ({ ...each, fallback }));
   };
 }
 
 const validate = fieldValidator(z.object({ models: modelsField }), []);
-
-function isAliasOfSeveral(name: unknown, { aliases }: OrderContext): boolean {
-  return typeof name === "string" && Object.hasOwn(aliases, name) && aliases[name]?.length !== 1;
-}
 
 /** The ids of the models that may serve the request. Throws if one that the client names is not served. */
 function modelIds(model: unknown, models: unknown, context: OrderContext): string[] {
