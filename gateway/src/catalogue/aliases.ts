@@ -4,8 +4,8 @@ import type { Model } from "@inference/protocol/model";
 export type Aliases = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The models that an alias stands for now. Only chat has fallbacks: an embedding of another model, for example, does not
- * compare with those that a client has.
+ * The models that an alias stands for now. Only chat has fallbacks. An embedding of another model, for example, does
+ * not compare with those that a client has.
  */
 export function modelsOfAlias(ids: readonly string[], models: ReadonlyMap<string, Model>): Model[] {
   return ids.flatMap((id, index) => {
