@@ -24,7 +24,7 @@ const mayImport: Record<string, readonly string[]> = {
   "test/conformance": [],
   // The benchmarks over HTTP import nothing; those of the ledger and the settlement import the code that they measure.
   "test/bench": ["protocol", "ledger", "gateway", "chain", "settler", "hosts/node", "hosts/cloudflare"],
-  tools: ["hosts/node", "hosts/cloudflare"],
+  tools: ["gateway", "hosts/node", "hosts/cloudflare"],
 };
 const packages: Record<string, string> = {
   "host-node": "hosts/node",

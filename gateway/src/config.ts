@@ -223,6 +223,14 @@ export const failureSettings = {
   ),
 };
 export const operatorSettings = {
+  accessLog: setting(
+    "ACCESS_LOG",
+    z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((text) => text === "1")
+      .describe("`1` logs one line for each request, without content, account or address."),
+  ),
   metricsToken: setting(
     "METRICS_TOKEN",
     z

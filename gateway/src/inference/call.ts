@@ -16,7 +16,7 @@ import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
 import { type Conclusion, conclude, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
 import { holdDetail, receiptDetail, signReceipt, tallyOf } from "./charge/receipt.ts";
-import { startDeadline } from "./deadline.ts";
+import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
 import { nextModel } from "./requests/next-model.ts";
@@ -351,7 +351,7 @@ export class Call {
     conclusion: Conclusion,
     options: { insist?: boolean; untilDurable?: boolean },
   ): Promise<void> {
-    const { environment, live, metrics } = this.#gateway;
+    const { accessLog, environment, live, metrics } = this.#gateway;
     const { id } = this;
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
@@ -369,13 +369,15 @@ export class Call {
     if (lossNanoUsd > 0) environment.log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
     // The sweeper skips it until now, because a full disk can delay a settle beyond the lease.
     live.delete(id);
+    accessLog?.ended(id, { model: this.order.model.id, costNanoUsd: chargeNanoUsd });
   }
 
   /** The sweeper ends a hold that is still open, with what is known then. */
   #lose(error: unknown): void {
-    const { environment, live } = this.#gateway;
+    const { accessLog, environment, live } = this.#gateway;
     environment.log("alert", "settle_failed", { request: this.id, error: String(error) });
     live.delete(this.id);
+    accessLog?.ended(this.id, null);
   }
 }
 
@@ -385,11 +387,6 @@ export type Ended = {
   /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
   whenDurable(): Promise<boolean>;
 };
-
-/** Why we stopped reading an answer, for the client. */
-class GivenUp extends Error {
-  override name = "GivenUp";
-}
 
 /** After a start or a restore an account does nothing before it has heard the chain's totals. */
 const CHAIN_UNREAD = "the chain is not read far enough";

@@ -73,6 +73,19 @@ test("an error is what its body says, whatever its status means elsewhere", () =
       "request",
       /long/,
     ],
+    [
+      400,
+      {
+        error: {
+          code: 400,
+          message: "the request exceeds the available context size",
+          type: "exceed_context_size_error",
+        },
+      },
+      "context_length_exceeded",
+      "request",
+      /context size/,
+    ],
     // The key or the account.
     [401, { error: "Authentication failed" }, "upstream_unavailable", "key", /not available/],
     [

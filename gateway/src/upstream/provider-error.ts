@@ -70,7 +70,7 @@ export function providerError({ status, body, retryAfterMs }: ErrorAnswer, secre
 const BUSY_MS = 5_000;
 const TOO_MANY_FAILED = /too many failed/i;
 const CONTENT_POLICY = /content[ _-]?(policy|policies|filter)|usage policy|safety system|moderation|\bflagged\b/i;
-const CONTEXT_LENGTH = /context.{0,20}length|maximum context|too_many_tokens/i;
+const CONTEXT_LENGTH = /context.{0,20}(length|size)|maximum context|too_many_tokens/i;
 /** The operator's account or key at the provider, not the request. */
 const ACCOUNT = /\byour (account|organization)\b/i;
 const SCOPES = /\bscopes?\b|insufficient permissions/i;

@@ -151,6 +151,7 @@ export function testOddAnswers(startHost: StartHost): void {
         [IMAGE, "image/svg+xml", "application/octet-stream"],
         [SPEECH, "AUDIO/mpeg;x=y", "audio/mpeg"],
         [SPEECH, "audio/x-provider", "application/octet-stream"],
+        [SPEECH, "application/octet-stream", "application/octet-stream"],
       ] as const) {
         const asked = await ask(path, answer(given, "bytes"), path === IMAGE ? binary : undefined);
         assert.deepEqual([asked.status, asked.text], [200, "bytes"]);

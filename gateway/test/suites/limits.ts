@@ -124,6 +124,7 @@ const everyRoute: readonly [path: string, body: object][] = [
   [`/api/v1${path as string}`, body as object],
 ]);
 
+/** The limits of an account and of a key. */
 export function testLimits(start: StartHost): void {
   describe("a balance", () => {
     let host: HostUnderTest;
@@ -229,7 +230,10 @@ export function testLimits(start: StartHost): void {
       assert.ok((await host.balance(account.address)).settledNanoUsd <= 2 * hold);
     });
   });
+}
 
+/** What is refused once the day's ceiling is used, or with nothing to spend. */
+export function testCeiling(start: StartHost): void {
   describe("the day's ceiling", () => {
     let host: HostUnderTest;
     const setCeiling = (limitNanoUsd: number): Promise<unknown> =>

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
@@ -202,6 +203,27 @@ export function testSecrets(start: StartHost): void {
         assert.deepEqual(others, []);
         assert.match(String(one), /^[0-9a-z]{24}$/);
         assert.notEqual(one, two);
+      });
+
+      test("has one line in the access log, with its model and cost, and nothing of its content or account", async () => {
+        const account = await host.account(USD);
+        for (const [path, makeBody] of Object.entries({ ...routes, "/v1/responses": (_: string) => ({}) })) {
+          const answer = await ask(account, path, makeBody(`access-of-${path}`));
+          const id = String(answer.headers["x-request-id"]);
+          const [line, ...more] = await eventually(async () => {
+            const lines = await host.said(id);
+            const found = lines.filter(({ event, request }) => event === "access" && request === id);
+            return found.length > 0 && found;
+          });
+          assert.deepEqual(more, []);
+          const { at: _, ms, model, costNanoUsd, ...rest } = line ?? assert.fail();
+          const code = answer.status === 200 ? null : "invalid_request";
+          const request = { level: "info", event: "access", request: id };
+          assert.deepEqual(rest, { ...request, route: `POST ${path}`, status: answer.status, code });
+          assert.ok(Number(ms) >= 0);
+          const { model: asked = null } = makeBody("") as { model?: string };
+          assert.deepEqual([model, Number(costNanoUsd) > 0], [asked, asked !== null]);
+        }
       });
 
       test("has a body of ours: fields that were dropped are not in it, and the hidden prompt is switched off", async () => {

@@ -1,9 +1,9 @@
 import { makePriceList } from "@inference/gateway/catalogue/price-list";
 import type { Environment, Log, UpstreamTransport } from "@inference/gateway/environment";
 import { firstPrices } from "@inference/gateway/jobs/jobs";
+import { probeProvider } from "@inference/gateway/jobs/probe";
 import { configOf, SettingsError } from "@inference/gateway/settings";
 import { tryKey } from "@inference/gateway/upstream/key-check";
-import { probeProvider } from "@inference/gateway/upstream/probe";
 import { makeProvider } from "@inference/gateway/upstream/provider";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";

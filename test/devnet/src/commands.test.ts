@@ -1,6 +1,6 @@
 import { deepEqual, equal, fail, match, ok, rejects } from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync, } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";

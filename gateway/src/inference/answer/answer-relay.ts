@@ -263,8 +263,9 @@ export function answerStream(
 ): Response {
   const type = mediaType(response.header("content-type"));
   const { stream } = call.order;
-  const contentType = stream ? type : binaryType(type);
-  const isExpected = stream ? type === "text/event-stream" : type.startsWith("audio/");
+  // OpenAI documents bytes of no type for speech.
+  const contentType = stream || type === "application/octet-stream" ? type : binaryType(type);
+  const isExpected = stream ? type === "text/event-stream" : /^audio\/|^application\/octet-stream$/.test(type);
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
   return sendAsItComes(gateway, call, request, {
     tap: stream

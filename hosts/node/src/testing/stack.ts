@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeApp } from "@inference/gateway/app";
-import { defaultRequestLimits, type OperatorConfig, type RequestLimits } from "@inference/gateway/config";
+import {
+  defaultRequestLimits,
+  type OperatorConfig,
+  type RequestLimits,
+  type UpstreamConfig,
+} from "@inference/gateway/config";
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
@@ -56,6 +61,7 @@ export type StackOptions = HostOptions & {
   /** The operator's settings that differ from no limit. */
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
+  upstream?: Partial<UpstreamConfig>;
   /** In place of the gateway's own. */
   makeApp?: typeof makeApp;
 };
@@ -143,6 +149,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         recordKey: canary,
         adminKey: subKeys ? adminKey : null,
         blockedHeader: "x-venice-is-content-violation",
+        ...options.upstream,
       },
     },
     environment,

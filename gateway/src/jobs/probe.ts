@@ -8,7 +8,7 @@ import { parseChatOrder } from "../inference/requests/chat.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { parseUsage, type UsageReading } from "../pricing/usage.ts";
-import type { Provider } from "./provider.ts";
+import type { Provider } from "../upstream/provider.ts";
 
 /** What a start asks the provider with. */
 export type ProbeParts = {

@@ -1,0 +1,16 @@
+import type { ProviderCopy } from "./copy.ts";
+
+/** A provider of which only OpenAI's form is known. */
+export const genericCopy: ProviderCopy = {
+  basePath: "/openai/v1",
+  hasKey: true,
+  catalogue: { object: "list", data: [{ id: "model", object: "model", created: 1, owned_by: "someone" }] },
+  limitFields: ["max_completion_tokens", "max_tokens"],
+  usage: ({ prompt, completion }) => ({ prompt_tokens: prompt, completion_tokens: completion }),
+  errors: {
+    invalid: { status: 400, body: { message: "no such option" } },
+    denied: { status: 401, body: {} },
+    busy: { status: 429, body: {} },
+    down: { status: 504, body: {} },
+  },
+};
