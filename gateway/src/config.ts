@@ -1,6 +1,7 @@
 import type { PostingTerms } from "@inference/ledger/commands";
 import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import type { Settlement } from "@inference/protocol/use-leaf";
+import { MAX_MODELS } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
 import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
@@ -43,6 +44,8 @@ export const limits = {
   parsedBodyBytes: 4 * 1024,
   /** A larger body is read in another thread. A host without one refuses it. */
   wholeBodyBytes: 1024 * 1024,
+  /** A larger body has no fallback models: it is read for each model, and five take as long as one of 1 MiB. */
+  fallbackBodyBytes: 512 * 1024,
   /** Time between two turns of free work, such as a page of receipts: it takes a part of the thread. */
   freeWorkEveryMs: 20,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
@@ -270,6 +273,14 @@ export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
   receiptMs: number;
 };
 
+/** The models of an alias. */
+const aliased = z
+  .union(
+    [z.string().transform((id) => [id]), z.array(z.string()).min(1).max(MAX_MODELS)],
+    `must be the id of a model, or a list of at most ${MAX_MODELS}`,
+  )
+  .readonly();
+
 export const upstreamSettings = {
   profile: setting(
     "UPSTREAM_PROFILE",
@@ -328,9 +339,11 @@ export const upstreamSettings = {
   aliases: setting(
     "MODEL_ALIASES",
     json('{"our-name":"model-id"}')
-      .pipe(z.record(z.string(), z.string()))
+      .pipe(z.record(z.string(), aliased))
       .default({})
-      .describe("Additional names for models."),
+      .describe(
+        `Additional names for models. A list of at most ${MAX_MODELS} ids has fallbacks: in chat, the next model serves if the first cannot.`,
+      ),
   ),
   chatExtras: setting(
     "UPSTREAM_CHAT_EXTRAS",

@@ -63,7 +63,7 @@ export const context: OrderContext = {
   reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
   defaultOutputTokens: 32_768,
   snapshot: { id: "snap", atMs: 1, models },
-  aliases: { smart: "text-1" },
+  aliases: { smart: ["text-1"], chain: ["gone", "text-1", "embed", "seeing"] },
   user: "u_1",
   chatExtras: {},
 };

@@ -218,7 +218,7 @@ test("the same prices have the same id, in whatever order they are listed; anoth
 
 test("an alias of what is not served, or with the name of a model, is reported", () => {
   const body = JSON.stringify({ data: [row("a", "text", text)] });
-  const { leftOut } = parseCatalogue(body, { atMs: AT, aliases: { fine: "a", wrong: "b", a: "a" } });
+  const { leftOut } = parseCatalogue(body, { atMs: AT, aliases: { fine: ["a"], wrong: ["a", "b"], a: ["a"] } });
   assert.deepEqual(
     leftOut.map(({ id }) => id),
     ["wrong", "a"],

@@ -1,6 +1,7 @@
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import type { Aliases } from "./aliases.ts";
 import { CatalogueError } from "./catalogue-error.ts";
 import { LeftOut, type ReadItem } from "./item.ts";
 import { readModelSpec } from "./model-spec.ts";
@@ -16,8 +17,8 @@ export type CatalogueTerms = {
   shape?: CatalogueShape | "auto";
   /** Whether models are offered that the provider serves to some callers only. */
   betaModels?: boolean;
-  /** The operator's names, alias to id. They are checked here, so that a wrong one shows in the log. */
-  aliases?: Readonly<Record<string, string>>;
+  /** The operator's names, alias to ids. They are checked here, so that a wrong one shows in the log. */
+  aliases?: Aliases;
 };
 
 export type Catalogue = {
@@ -42,9 +43,10 @@ export function parseCatalogue(bodyText: string, terms: CatalogueTerms): Catalog
 
 /** The catalogue of these models. */
 export function catalogueOf({ models, leftOut }: Reading, { atMs, aliases = {} }: CatalogueTerms): Catalogue {
-  for (const [alias, id] of Object.entries(aliases)) {
-    if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${id}` });
-    if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
+  for (const [alias, ids] of Object.entries(aliases)) {
+    if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${ids.join(", ")}` });
+    for (const id of ids)
+      if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
   }
   const prices = priceText(models.values());
   return { snapshot: { id: snapshotId(prices), atMs, models }, prices, leftOut };

@@ -1,5 +1,6 @@
 import type { Model, ModelFeatures } from "@inference/protocol/model";
 import { ownValue } from "@inference/protocol/own-value";
+import { type Aliases, modelsOfAlias } from "./aliases.ts";
 import { pricingOf } from "./pricing-object.ts";
 
 /**
@@ -47,14 +48,15 @@ function supportedParameters({ supportsTools, supportsReasoning, supportsRespons
 
 /** Finds a model by the operator's alias, else by its id; undefined if it is not served. */
 export function describeModel(
-  aliases: Readonly<Record<string, string>>,
+  aliases: Aliases,
   models: ReadonlyMap<string, Model>,
   id: string,
 ): Record<string, unknown> | undefined {
-  const served = ownValue(aliases, id);
-  const model = models.get(served ?? id);
+  const alias = ownValue(aliases, id);
+  const [model, ...others] = modelsOfAlias(alias ?? [id], models);
   if (model === undefined) return undefined;
-  return served === undefined ? toModelObject(model) : { ...toModelObject(model), id, alias_of: served };
+  const fallbacks = others.length === 0 ? {} : { fallbacks: others.map((other) => other.id) };
+  return alias === undefined ? toModelObject(model) : { ...toModelObject(model), id, alias_of: model.id, ...fallbacks };
 }
 
 function snakeCase(key: string): string {

@@ -10,7 +10,7 @@ const priced = (id: string, more: object = {}) => ({
 
 function lay(models: object[], list: object | null) {
   const text = list === null ? null : JSON.stringify(list);
-  return overlay(JSON.stringify({ models }), text, { atMs: 0, aliases: { mine: "b" } });
+  return overlay(JSON.stringify({ models }), text, { atMs: 0, aliases: { mine: ["b"] } });
 }
 
 const contextOf = (item: object) =>

@@ -103,8 +103,8 @@ export function makePriceList(
   /** Alerts on an alias of a model that is not listed. The provider may list it again, so this is no error. */
   function told({ id, models }: PriceSnapshot, leftOut: number): void {
     log("info", "prices", { snapshot: id, models: models.size, leftOut });
-    for (const [alias, model] of Object.entries(aliases)) {
-      if (!models.has(model)) log("alert", "alias", { alias, model });
+    for (const [alias, ids] of Object.entries(aliases)) {
+      for (const model of ids) if (!models.has(model)) log("alert", "alias", { alias, model });
     }
     if (unlisted.length > 0) log("alert", "unlisted", { models: unlisted.join(" ") });
   }

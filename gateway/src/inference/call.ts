@@ -12,14 +12,14 @@ import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../load/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
-import { nothingReported } from "../pricing/usage.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
-import { type Conclusion, conclude, type Ending, withoutCharge } from "./charge/conclusion.ts";
-import { countedOf, receiptDetail, signReceipt } from "./charge/receipt.ts";
-import { startDeadline } from "./deadline.ts";
+import { type Conclusion, conclude, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
+import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
+import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
+import { nextModel } from "./requests/next-model.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
 
 /**
@@ -28,7 +28,8 @@ import type { Order, WrittenOrder } from "./requests/order.ts";
  * | taken | by | given back by |
  * |---|---|---|
  * | its turn at the model, its hold, its place among the live requests | `admit` | `end` |
- * | the body to send | `admit` | `send` |
+ * | its turn at the next model | `fallBack` | `end` |
+ * | the body to send | `admit`, `fallBack` | `send` |
  * | its try at the breaker | `send` | `send` |
  * | its deadline | `admit` | `close` |
  *
@@ -39,11 +40,12 @@ export class Call {
   /** When the request arrived. Its windows, its lease and its deadline count from this time. */
   readonly at: number;
   readonly route: InferenceRoute;
-  readonly order: Order;
+  /** Changes, with the turn, when the next model is to serve the request. */
+  order: Order;
   /** The spender whose capacity pays; null if an account's balance pays. */
   readonly spender: Spender | null;
   readonly clientGone: AbortSignal | null;
-  readonly turn: Turn;
+  turn: Turn;
   readonly #gateway: Gateway;
   readonly #ownKey: string;
   /** The agent that serves the request; null if it is served with the key of who pays. */
@@ -55,6 +57,7 @@ export class Call {
   #abort = new AbortController();
   readonly #deadline: { cancel(): void };
   #body: Uint8Array;
+  readonly #heldNanoUsd: NanoUsd;
   #upstreamId: string | null = null;
   #isStreaming = false;
   #hasEnded = false;
@@ -70,6 +73,7 @@ export class Call {
     this.at = request.at;
     this.route = request.route;
     this.order = order;
+    this.#heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
     this.spender = spender;
     this.#ownKey = upstreamKey;
     this.turn = turn;
@@ -86,7 +90,7 @@ export class Call {
    * Admits a request when the provider has room for it, and takes its hold in every budget of its payer. An API key
    * spends its account's balance and never waits for a chain. An agent with an open offer may serve it. A session
    * spends its identity's capacity. The chain is asked for it before the request takes its turn, so that no turn is
-   * lost. A request whose payer cannot pay does not wait for a turn, and a waiting request holds nothing.
+   * lost. A request whose payer cannot pay does not wait for a turn, and a request that waits here holds nothing.
    *
    * Throws `GatewayError` if the request is refused. Returns the claim if another request has the same
    * `Idempotency-Key`. Both times it has given back what it took.
@@ -202,7 +206,32 @@ export class Call {
       fail("ledger_unavailable", message);
     }
     this.#server = null;
-    // Nothing more of the agent's answer is read. What was aborted stays so.
+    this.#dropAnswer();
+  }
+
+  /**
+   * Has the order of the next model, and its turn. Throws the failure if no other model may serve the request.
+   */
+  async fallBack(failure: unknown): Promise<void> {
+    const { breaker, environment, queue } = this.#gateway;
+    const next = nextModel(this.order, failure);
+    if (next === undefined || this.isAborted || this.clientGone?.aborted === true) throw failure;
+    this.turn.leave();
+    this.#dropAnswer();
+    const { upstreamBody, limitChoice: _, ...order } = next;
+    this.order = order;
+    this.#body = upstreamBody;
+    const model = order.model.id;
+    try {
+      breaker.check(model, this.#owner, environment.clock.now());
+      this.turn = await queue.enter({ model, account: this.#owner, key: this.#ownKey }, this.clientGone);
+    } catch (refusal) {
+      await this.fallBack(refusal);
+    }
+  }
+
+  /** Nothing more of an earlier answer is read. What was aborted stays so. */
+  #dropAnswer(): void {
     const tried = this.#abort;
     if (tried.signal.aborted) return;
     this.#abort = new AbortController();
@@ -246,7 +275,10 @@ export class Call {
   async checkpoint(delivered: Delivered): Promise<void> {
     if (this.#hasEnded) return;
     const deliveredNanoUsd = this.order.quote.chargeForDelivered(delivered);
-    const command = { type: "checkpoint", id: this.id, deliveredNanoUsd, upstreamId: this.#upstreamId } as const;
+    // The sweeper reads the record of the answer at the price of the model that the hold's detail names.
+    const detail = this.order.tried === undefined ? {} : { detail: JSON.stringify(holdDetail(this.route, this.order)) };
+    const written = { deliveredNanoUsd, upstreamId: this.#upstreamId, ...detail };
+    const command = { type: "checkpoint", id: this.id, ...written } as const;
     const { status } = await this.#gateway.environment.ledger.run(() => send(this.#owner, command));
     if (status !== "written") throw new Error(`the ledger answered a checkpoint with ${status}`);
   }
@@ -275,7 +307,7 @@ export class Call {
     this.#hasEnded = true;
     this.turn.leave();
     if (this.#server !== null) {
-      gateway.openOffers.ended(this.#server, this.order.quote.maxNanoUsd - conclusion.chargeNanoUsd);
+      gateway.openOffers.ended(this.#server, this.#heldNanoUsd - conclusion.chargeNanoUsd);
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
@@ -355,14 +387,6 @@ export type Ended = {
   /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
   whenDurable(): Promise<boolean>;
 };
-
-/** The ending of an answer that is not sent, because its charge could not be written. */
-const unsent: Ending = { kind: "nothing", why: "the charge could not be written", ...nothingReported, mayBill: null };
-
-/** Why we stopped reading an answer, for the client. */
-class GivenUp extends Error {
-  override name = "GivenUp";
-}
 
 /** After a start or a restore an account does nothing before it has heard the chain's totals. */
 const CHAIN_UNREAD = "the chain is not read far enough";

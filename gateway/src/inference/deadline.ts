@@ -44,3 +44,8 @@ export function startDeadline({ environment, config }: Gateway, call: Timed): { 
     },
   };
 }
+
+/** Why we stopped reading an answer, for the client. */
+export class GivenUp extends Error {
+  override name = "GivenUp";
+}

@@ -5,11 +5,11 @@ import { GatewayError } from "@inference/protocol/errors";
 import { DAY_MS } from "@inference/protocol/window";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import type { InferenceRequest } from "./request.ts";
-import type { ParsedOrder } from "./requests/order.ts";
+import type { ChatOrder } from "./requests/order.ts";
 import { serveInference } from "./serve.ts";
 
 const price = { kind: "text", rates: { input: 1_000_000_000n, output: 0n } } as const;
-const order: ParsedOrder = {
+const order: ChatOrder = {
   upstreamPath: "/chat/completions",
   upstreamBody: Buffer.from("{}"),
   model: { id: "text-1", created: 0, ownedBy: "", price, contextTokens: null, maxOutputTokens: null, features: {} },
@@ -22,18 +22,28 @@ const order: ParsedOrder = {
   },
 };
 
-function requestOf(): InferenceRequest {
+const twoModels: ChatOrder = { ...order, fallback: { ...order, model: { ...order.model, id: "text-2" } } };
+
+function requestOf(parsed: ChatOrder): InferenceRequest {
   const payer = { kind: "key", digest: "d", keyId: "k" };
   const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
-  const parse = () => order;
+  const parse = () => parsed;
   const route = { name: "chat", passesThrough: false, parse };
   const readBody = async () => [Buffer.from("{}")];
   const rest = { held: { keep() {} }, clientGone: null, idempotencyKey: null, readBody };
   return { id: "req_1", at: NOW, route, credential, ...rest } as unknown as InferenceRequest;
 }
 
-/** The keys that a request is sent with which an agent is to serve, and the steps of the ledger after its hold. */
-async function keysOf({ admittedAfterMs = 0 } = {}): Promise<{ keys: string[]; steps: string[] }> {
+/**
+ * The keys that a request is sent with which an agent is to serve, and the steps of the ledger after its hold.
+ *
+ * @param statusOf The provider's answer.
+ */
+async function keysOf({
+  admittedAfterMs = 0,
+  parsed = order,
+  statusOf = (_key: string): number => 400,
+} = {}): Promise<{ keys: string[]; steps: string[] }> {
   const { gateway, time } = openFixture();
   await gateway.prices.refresh();
   const steps: string[] = [];
@@ -52,10 +62,9 @@ async function keysOf({ admittedAfterMs = 0 } = {}): Promise<{ keys: string[]; s
   const keys: string[] = [];
   gateway.provider.infer = async (_, key) => {
     keys.push(key);
-    // The body is the cause, so it is sent once.
-    return { status: 400, header: () => null, body: (async function* () {})() };
+    return { status: statusOf(key), header: () => null, body: (async function* () {})() };
   };
-  await assert.rejects(serveInference(gateway, requestOf()), GatewayError);
+  await assert.rejects(serveInference(gateway, requestOf(parsed)), GatewayError);
   return { keys, steps };
 }
 
@@ -67,4 +76,19 @@ test("an agent serves a request on the day of its hold only: after midnight the 
     keys: ["provider-key"],
     steps: ["reassign", "release"],
   });
+});
+
+test("an agent's failed key is followed by the protocol's, and a failed model by the next, under one hold", async () => {
+  const [agents, protocols] = ["agent key", "provider-key"];
+  // The key may be the cause, so the protocol tries the model before the next one is tried.
+  assert.deepEqual(await keysOf({ parsed: twoModels, statusOf: () => 503 }), {
+    keys: [agents, protocols, protocols],
+    steps: ["reassign", "release"],
+  });
+  // A model that is gone is so for every key. The agent serves the next one.
+  assert.deepEqual(await keysOf({ parsed: twoModels, statusOf: () => 404 }), {
+    keys: [agents, agents],
+    steps: ["release"],
+  });
+  assert.deepEqual((await keysOf({ parsed: twoModels })).keys, [agents]);
 });

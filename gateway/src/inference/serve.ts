@@ -6,6 +6,7 @@ import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Failure } from "../load/failure-budget.ts";
+import { ModelUnavailable } from "../load/model-unavailable.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
 import { readRateLimit, readRetryAfter } from "../upstream/rate-limit.ts";
@@ -17,7 +18,8 @@ import { Call } from "./call.ts";
 import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { makeOrder } from "./requests/make-order.ts";
-import type { WrittenOrder } from "./requests/order.ts";
+import { nextModel } from "./requests/next-model.ts";
+import { ordersOf, type WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
@@ -33,9 +35,9 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
 type Admitted = { request: InferenceRequest; call: Awaited<ReturnType<typeof Call.admit>> };
 
 /**
- * The admitted call, or the claim of another request with the same `Idempotency-Key`. An order that allows it is
- * written again with the output that is affordable, or waits for other requests of its payer. Each try is a request of
- * its own for the ledger.
+ * The admitted call, or the claim of another request with the same `Idempotency-Key`. An order that allows it is tried
+ * with its next model, is written again with the output that is affordable, or waits for other requests of its payer.
+ * Each try is a request of its own for the ledger.
  */
 async function admit(
   gateway: Gateway,
@@ -62,13 +64,16 @@ async function readOrder(
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
   const order = makeOrder(requireParsed(read));
-  held.keep(order.upstreamBody.length);
+  const others = order.fallback === undefined ? [] : ordersOf(order.fallback);
+  let bodyBytes = order.upstreamBody.length;
+  for (const { upstreamBody } of others) bodyBytes += upstreamBody.length;
+  held.keep(bodyBytes);
   return { order, claim };
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
   try {
-    const response = await (call.server === null ? forward(gateway, call) : forwardToAgent(gateway, call));
+    const response = await forward(gateway, call);
     refuseCompressed(response);
     return answerKind(call.route, call.order) === "stream"
       ? answerStream(gateway, call, request, response)
@@ -84,10 +89,16 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
   }
 }
 
-/** The provider's answer. Throws the error for any other than 200. */
+/** The answer of the first model that gives one. Throws the last one's error. */
 async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
-  const answer = await sendAndRead(gateway, call);
-  return usable(gateway, call, answer);
+  for (;;) {
+    try {
+      if (call.server !== null) return await forwardToAgent(gateway, call);
+      return usable(gateway, call, await sendAndRead(gateway, call));
+    } catch (error) {
+      await call.fallBack(error);
+    }
+  }
 }
 
 type Read = { response: UpstreamResponse; error: ProviderError | null };
@@ -102,7 +113,7 @@ async function sendAndRead(gateway: Gateway, call: Call): Promise<Read> {
   return { response, error: providerError(answer, gateway.secrets(call.upstreamKey)) };
 }
 
-/** Reports the answer, and throws its error. */
+/** Reports the answer, and throws the error for any other than 200. */
 function usable(gateway: Gateway, call: Call, { response, error }: Read): UpstreamResponse {
   reportAnswer(gateway, call, response, error);
   // No failure by the provider's own word, so it may bill it.
@@ -115,7 +126,13 @@ function usable(gateway: Gateway, call: Call, { response, error }: Read): Upstre
   const isOwn = spender !== null && upstreamKey !== config.upstream.apiKey;
   if (isOwn && error.cause === "key" && response.status === 401) environment.background(keyRecords.invalidate(spender));
   if (error.modelGone) environment.background(prices.modelGone());
+  if (isOfModel(error)) throw new ModelUnavailable(`status ${response.status}`, error.detail);
   throw new GatewayError(error.detail);
+}
+
+/** Another model may have no such error. A block of the key is for all models. */
+function isOfModel({ blockedMs, cause, detail, modelGone }: ProviderError): boolean {
+  return blockedMs === null && (cause === "provider" || modelGone || detail.code === "model_not_found");
 }
 
 /**
@@ -129,7 +146,7 @@ async function forwardToAgent(gateway: Gateway, call: Call): Promise<UpstreamRes
   const isOver = utcDay(call.at) !== utcDay(environment.clock.now());
   if (isOver) await call.reassign();
   const { server } = call;
-  if (server === null) return forward(gateway, call);
+  if (server === null) return usable(gateway, call, await sendAndRead(gateway, call));
   let why: string;
   let isRefused = false;
   try {
@@ -147,7 +164,7 @@ async function forwardToAgent(gateway: Gateway, call: Call): Promise<UpstreamRes
   environment.log("warn", "agent_failed", { request: call.id, agent: server.agent, why });
   if (isRefused) openOffers.failed(server);
   await call.reassign();
-  const second = await forward(gateway, call);
+  const second = usable(gateway, call, await sendAndRead(gateway, call));
   if (!isRefused) openOffers.failed(server);
   return second;
 }
@@ -182,8 +199,8 @@ async function errorText({ environment }: Gateway, { body }: UpstreamResponse): 
 }
 
 /**
- * The order to try after a refusal: with an output limit that is affordable if the client set none, or the same after a
- * while if only requests in flight are in the way. Throws the refusal if there is nothing to try.
+ * The order to try after a refusal: for the next model, with an output limit that is affordable if the client set none,
+ * or the same after a while if only requests in flight are in the way. Throws the refusal if there is nothing to try.
  */
 async function nextTry(
   gateway: Gateway,
@@ -192,16 +209,19 @@ async function nextTry(
   refusal: unknown,
 ): Promise<WrittenOrder> {
   if (!(refusal instanceof GatewayError)) throw refusal;
+  const isWanted = clientGone?.aborted !== true;
+  const next = nextModel(order, refusal);
+  if (next !== undefined && isWanted) return next;
   const { code, metadata } = refusal.detail;
-  const { limitChoice, quote } = order;
+  const { limitChoice, quote, tried, hold = quote } = order;
   const affordable = Number(metadata?.max_affordable_tokens ?? 0);
-  const isLess = affordable < (quote.bound?.completionTokens ?? 0);
+  const isLess = affordable < (hold.bound?.completionTokens ?? 0);
   if (limitChoice !== undefined && isLess && affordable >= limitChoice.leastTokens) {
-    return limitChoice.rewrite(affordable);
+    return { ...limitChoice.rewrite(affordable), ...(tried === undefined ? {} : { tried }) };
   }
   const { mostMs, eachMs } = limits.budgetWait;
   const { clock, timers } = gateway.environment;
-  const mayWait = order.waitsForBudget === true && waits.has(code) && clientGone?.aborted !== true;
+  const mayWait = order.waitsForBudget === true && waits.has(code) && isWanted;
   if (!mayWait || clock.now() + eachMs > at + mostMs) throw refusal;
   await pause(timers, eachMs, clientGone ?? undefined);
   return order;
@@ -224,14 +244,14 @@ function reportAnswer(
 ): void {
   if (error === null) keyCheck.accepted(upstreamKey);
   else if (error.cause === "key") keyCheck.doubted(upstreamKey);
-  const failure = failureOf(error, keyCheck.isRefused);
+  const failure = error === null ? null : failureOf(error, keyCheck.isRefused);
   const rate = server === null ? readRateLimit(response, environment.clock.now()) : null;
   const blockedMs = server === null && error !== null ? error.blockedMs : null;
   turn.answered({ failure, rate, blockedMs });
 }
 
 /** A refused key refuses the requests of all accounts, so its refusals count for no account. */
-function failureOf(error: ProviderError | null, isKeyRefused: boolean): Failure | null {
-  if (error === null || (error.cause === "key" && isKeyRefused)) return null;
+function failureOf(error: ProviderError, isKeyRefused: boolean): Failure | null {
+  if (error.cause === "key" && isKeyRefused) return null;
   return error.cause === "request" ? "request" : "provider";
 }

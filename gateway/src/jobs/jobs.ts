@@ -75,9 +75,9 @@ export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "
       throw new SettingsError(`the provider lists none of its models: ${prices.unlisted().join(", ")}`);
     }
     if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
-    const unserved = Object.entries(aliases).find(([, id]) => !models.has(id));
-    if (pricesFile !== null && unserved !== undefined) {
-      throw new SettingsError(`it has no ${unserved[1]}, which MODEL_ALIASES calls ${unserved[0]}`);
+    for (const [alias, ids] of pricesFile === null ? [] : Object.entries(aliases)) {
+      const unserved = ids.find((id) => !models.has(id));
+      if (unserved !== undefined) throw new SettingsError(`it has no ${unserved}, which MODEL_ALIASES calls ${alias}`);
     }
   } catch (error) {
     const source = pricesFile === null ? `UPSTREAM_BASE_URL: the catalogue at ${baseUrl}/models` : "PRICES_FILE: it";

@@ -199,11 +199,11 @@ function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
 }
 
 function sweptDetail(
-  { route, model, snapshot, stream }: AnswerDetail,
+  detail: AnswerDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
   { upstreamId }: ReceiptRow,
 ): ReceiptDetail {
   const why = "the request was cut off here";
-  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why };
+  return { ...detail, basis, usage, upstreamId, cancelled: true, why };
 }

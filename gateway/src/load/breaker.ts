@@ -1,6 +1,6 @@
-import { fail } from "@inference/protocol/errors";
 import type { OperatorConfig } from "../config.ts";
 import { type BoundedMap, makeBoundedMap } from "./bounded-map.ts";
+import { ModelUnavailable } from "./model-unavailable.ts";
 
 /**
  * A circuit breaker for each model: while the provider fails for a model, its requests are refused instead of waiting
@@ -11,7 +11,7 @@ import { type BoundedMap, makeBoundedMap } from "./bounded-map.ts";
  * requests did not fail try first.
  */
 export type Breaker = {
-  /** Throws 503 `upstream_unavailable` while open. For a request that another check may still refuse. */
+  /** Throws `ModelUnavailable`, 503 `upstream_unavailable`, while open. For a request that another check may still refuse. */
   check(model: string, account: string, atMs: number): void;
   /** The same, and lets one request try. The caller reports its result with one of the three methods below. */
   admit(model: string, account: string, atMs: number): void;
@@ -107,5 +107,5 @@ const neverOpen: Breaker = {
 
 function unavailable(model: string, retryAfterS: number): never {
   const message = `The provider is failing for \`${model}\`. Nothing was charged. Retry in ${retryAfterS} s.`;
-  return fail("upstream_unavailable", message, { retryAfterS });
+  throw new ModelUnavailable("circuit open", { code: "upstream_unavailable", message, retryAfterS });
 }

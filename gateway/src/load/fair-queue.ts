@@ -1,6 +1,6 @@
-import { GatewayError } from "@inference/protocol/errors";
 import type { Timers } from "@inference/protocol/timers";
 import type { Failure, FailureBudget, Sender } from "./failure-budget.ts";
+import { ModelUnavailable } from "./model-unavailable.ts";
 import type { Pace, RateLimit } from "./pace.ts";
 
 /**
@@ -13,7 +13,10 @@ import type { Pace, RateLimit } from "./pace.ts";
 export type FairQueue = {
   /** A turn if there is one now, else null. Throws as `FailureBudget.admits`. */
   tryEnter(asker: Asker): Turn | null;
-  /** A turn, or a promise of one. Throws, or rejects with, 429 `rate_limited` or as `FailureBudget.admits`. */
+  /**
+   * A turn, or a promise of one. Throws, or rejects with, `ModelUnavailable` (429 `rate_limited`) or as
+   * `FailureBudget.admits`.
+   */
   enter(asker: Asker, gone: AbortSignal | null): Turn | Promise<Turn>;
   waiting(): number;
   /** As `FailureBudget.standing`. */
@@ -221,12 +224,12 @@ export function makeFairQueue(
 }
 
 /** Why a request waits no longer. */
-function crowded(pace: Pace, { key, model }: Asker): GatewayError {
+function crowded(pace: Pace, { key, model }: Asker): ModelUnavailable {
   const ms = pace.waitMs(key, model);
   const retryAfterS = ms > 0 ? Math.ceil(ms / 1000) : 5;
   const message =
     ms > 0
       ? `The provider accepts no more requests for \`${model}\` now. Nothing was charged. Retry in ${retryAfterS} s.`
       : "Too many requests for this model are queued. Retry in a few seconds.";
-  return new GatewayError({ code: "rate_limited", message, retryAfterS });
+  return new ModelUnavailable(ms > 0 ? "rate limit" : "queue full", { code: "rate_limited", message, retryAfterS });
 }

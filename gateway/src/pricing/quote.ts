@@ -61,6 +61,17 @@ export type Quote = {
   affordableTokens(availableNanoUsd: NanoUsd): number | null;
 };
 
+/** What is held before the answer, and what an error says of it. */
+export type HoldTerms = Pick<Quote, "maxNanoUsd" | "bound" | "outputField" | "affordableTokens">;
+
+/** The terms of a hold that covers either of two text models. */
+export function holdForEither(one: HoldTerms, other: HoldTerms): HoldTerms {
+  return {
+    ...(one.maxNanoUsd >= other.maxNanoUsd ? one : other),
+    affordableTokens: (nanoUsd) => Math.min(one.affordableTokens(nanoUsd) ?? 0, other.affordableTokens(nanoUsd) ?? 0),
+  };
+}
+
 /** The terms that decide the price of a request. */
 export type QuoteTerms =
   | ({ kind: "text" } & TextTerms)

@@ -8,7 +8,7 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
-import { signedReceiptOf } from "../inference/charge/receipt.ts";
+import { type ReceiptDetail, signedReceiptOf } from "../inference/charge/receipt.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
@@ -48,7 +48,8 @@ export const getGeneration = endpoint({
       const owner = { partition: reader.partition, account: partitionAddress(reader.partition) };
       const settlement = isOfBalance ? await settlementOf(gateway, owner, receipt) : null;
       const signed = isOfBalance ? signedReceiptOf(gateway, owner.account, receipt) : null;
-      return context.json({ data: { ...toGenerationObject(receipt), signed_receipt: signed, settlement } });
+      const { tried } = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
+      return context.json({ data: { ...toGenerationObject(receipt), tried, signed_receipt: signed, settlement } });
     }
     return fail("not_found", `There is no receipt \`${id}\` here. A request has one as soon as it has ended.`);
   },

@@ -30,7 +30,7 @@ test("an alias is listed, and read, as the model that it stands for; one of no m
   const fixture = openFixture();
   await fixture.gateway.prices.refresh();
   const { upstream } = fixture.gateway.config;
-  upstream.aliases = { narrator: "vendor/voice", voice: "vendor/voice", lost: "nobody" };
+  upstream.aliases = { narrator: ["vendor/voice"], voice: ["vendor/voice"], lost: ["nobody", "voice"] };
   const { text } = await fixture.call("GET", "/v1/models");
   const { data } = JSON.parse(text) as { data: { id: string; alias_of?: string; pricing: unknown }[] };
   assert.deepEqual(

@@ -61,6 +61,9 @@ describe("/metrics", () => {
     assert.ok(charged > 0);
     assert.equal(more("charged_nano_usd_total"), charged);
     assert.equal(more("ceiling_settled_nano_usd"), charged);
+    const reported = more('provider_cost_nano_usd_total{model="sim-small"}');
+    assert.ok(reported > 0);
+    assert.equal(reported, more('listed_cost_nano_usd_total{model="sim-small"}'));
     assert.equal(more('upstream_answers_total{status="200"}'), 4);
     assert.deepEqual(
       ["requests_in_flight", "ledger_writable", "chain_following", "chain_halted", "models_cut_off"].map((name) =>
@@ -70,13 +73,18 @@ describe("/metrics", () => {
     );
   });
 
-  test("name no account, key or address, and no model", async () => {
+  test("name no account, key or address, and models in the provider's costs only", async () => {
     const { address, key } = await stack.account(USD);
     await stack.call("/v1/chat/completions", { key, body: ask("a secret prompt") });
     const text = await (await stack.call("/metrics", { key: TOKEN })).text();
-    for (const secret of [address, key, "key_", "secret", "127.0.0.1", "sim-", stack.canary]) {
+    for (const secret of [address, key, "key_", "secret", "127.0.0.1", stack.canary]) {
       assert.ok(!text.includes(secret), secret);
     }
+    const named = text.split("\n").filter((line) => line.includes("sim-"));
+    assert.ok(
+      named.every((line) => /_cost_nano_usd_total\{model="/.test(line)),
+      named.join("\n"),
+    );
     for (const line of text.trimEnd().split("\n")) {
       assert.match(
         line,

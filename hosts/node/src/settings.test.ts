@@ -154,6 +154,7 @@ test("a key, an alias or a catalogue that the provider contradicts is an error o
     /^SettingsError: [^\n]*UPSTREAM_API_KEY: [^\n]* \(401\)\. Set a key[^\n]*$/,
   );
   await assert.rejects(check({ MODEL_ALIASES: '{"a":"b"}' }, prices), /no b, [^\n]*calls a$/);
+  await assert.rejects(check({ MODEL_ALIASES: '{"a":["sim-speech","b"]}' }, prices), /no b, [^\n]*calls a$/);
   await assert.rejects(check({ UPSTREAM_CATALOGUE: "per-token" }), /UPSTREAM_BASE_URL: the catalogue/);
   await assert.rejects(check({ UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }), /127\.0\.0\.1:9|ECONNREFUSED/);
 });

@@ -49,8 +49,8 @@ export type Commands = {
       detail: string;
       /** The most tokens that it can use; absent: 0. */
       tokens?: number;
-      /** A key with terms of models does not allow a request without it. */
-      model?: UsedModel;
+      /** All that may serve it. A key with terms of models does not allow a request without them. */
+      models?: readonly UsedModel[];
       claim?: Claim | undefined;
       /** Whether the ceiling is taken in pieces. Without it, it is raised and lowered with each request. */
       inPieces?: true | undefined;
@@ -64,9 +64,15 @@ export type Commands = {
     command: { type: "reassign"; id: string };
     reply: { status: "reassigned" | "already_resolved" | "unknown" };
   };
-  /** Payer: record what was delivered so far. */
+  /** Payer: record what was delivered so far, and a new detail if the hold's has become wrong. */
   checkpoint: {
-    command: { type: "checkpoint"; id: string; deliveredNanoUsd: NanoUsd; upstreamId: string | null };
+    command: {
+      type: "checkpoint";
+      id: string;
+      deliveredNanoUsd: NanoUsd;
+      upstreamId: string | null;
+      detail?: string;
+    };
     reply: { status: "written" | "already_resolved" | "unknown" };
   };
   /** Payer: end a hold with a charge of at most its amount. */

@@ -32,7 +32,7 @@ export type Reservation = {
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
   tokens?: number;
-  model?: UsedModel;
+  models?: readonly UsedModel[];
   claim?: Claim | undefined;
   /** The partition of the chain that credits and debits accounts. */
   chain: Partition;

@@ -311,6 +311,17 @@ test("a release charges nothing, leaves a receipt and no use", () => {
   assert.deepEqual(host.all("use"), []);
 });
 
+test("a checkpoint can say that another model answers, and one that does not say keeps what was said", () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 600));
+  const checkpoint = (more: { detail?: string }) => {
+    host.apply(account, { type: "checkpoint", id: "r1", deliveredNanoUsd: 1, upstreamId: null, ...more });
+    return host.rows(account).get("receipt", "r1")?.detail;
+  };
+  assert.equal(checkpoint({ detail: "another" }), "another");
+  assert.equal(checkpoint({}), "another");
+});
+
 test("checkpoints only grow, at most to the hold, and keep the provider's id", () => {
   const host = makeExample();
   admit(host, account, reserve("r1", 600));

@@ -38,7 +38,7 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   if (deaf !== undefined) return deaf;
   const holds = holdsNow(place);
   const key = payer.keyId === null ? undefined : draft.get("key", payer.keyId);
-  if (key !== undefined && !allowsUse(termsOf(key), command.model)) {
+  if (key !== undefined && !allowsUse(termsOf(key), command.models)) {
     return { status: "model_not_allowed", terms: termsOf(key) };
   }
   const limits = key === undefined ? [] : countLimits(draft, holds, key, at);
@@ -66,9 +66,9 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   return { status: "reserved", keyId, leaseUntil };
 };
 
-function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim, tokens, model }: Reserve): string {
+function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim, tokens, models = [] }: Reserve): string {
   let text = `${at} ${leaseMs} ${amountNanoUsd} ${payer.kind} ${payer.digest}`;
-  for (const term of [server?.offer, claim?.id, claim?.fingerprint, tokens, model?.id])
+  for (const term of [server?.offer, claim?.id, claim?.fingerprint, tokens, ...models.map(({ id }) => id)])
     if (term !== undefined) text += ` ${term}`;
   return text;
 }
@@ -106,7 +106,7 @@ function openHold({
   };
 }
 
-export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd, upstreamId }) => {
+export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd, upstreamId, detail }) => {
   const hold = draft.get("receipt", id);
   if (hold === undefined) return { status: "unknown" };
   if (!isHold(hold)) return { status: "already_resolved" };
@@ -114,6 +114,7 @@ export const checkpoint: Rule<"checkpoint"> = ({ draft }, { id, deliveredNanoUsd
     ...hold,
     deliveredNanoUsd: Math.min(hold.heldNanoUsd, Math.max(hold.deliveredNanoUsd, deliveredNanoUsd)),
     upstreamId: upstreamId ?? hold.upstreamId,
+    detail: detail ?? hold.detail,
   });
   return { status: "written" };
 };

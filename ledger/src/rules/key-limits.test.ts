@@ -147,7 +147,7 @@ test("several limits in dollars hold at once: each names its window, also on a d
 
 test("a key with one limit in dollars writes the rows that it wrote before", () => {
   const host = withTerms({ window: "day", limitNanoUsd: 100 });
-  ask(host, "r1", { tokens: 5, model: { id: "a", isPrivate: false } });
+  ask(host, "r1", { tokens: 5, models: [{ id: "a", isPrivate: false }] });
   const state = { clockMs: noon, epoch: 1 };
   const { changes } = apply(account, host.rows(account), { ...settle("r1", 1), tokens: 3 }, state);
   assert.deepEqual(
@@ -156,7 +156,7 @@ test("a key with one limit in dollars writes the rows that it wrote before", () 
   );
 });
 
-const of = (id: string, isPrivate = false) => ({ model: { id, isPrivate } });
+const of = (id: string, isPrivate = false) => ({ models: [{ id, isPrivate }] });
 
 test("a key with models is for these models: exact ids, or a prefix", () => {
   const host = withTerms({ models: ["gpt-4o", "llama-*"] });
@@ -165,6 +165,9 @@ test("a key with models is for these models: exact ids, or a prefix", () => {
     assert.equal(ask(host, `to ${id}`, of(id)), "model_not_allowed", id);
   }
   assert.equal(ask(host, "to none"), "model_not_allowed", "an earlier release does not name the model");
+  const either = (...ids: string[]) => ({ models: ids.map((id) => ({ id, isPrivate: false })) });
+  assert.equal(ask(host, "to both", either("gpt-4o", "llama-3")), "reserved");
+  assert.equal(ask(host, "to one of two", either("gpt-4o", "gpt")), "model_not_allowed", "a fallback counts too");
 });
 
 test("a private key is for private models", () => {

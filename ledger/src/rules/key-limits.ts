@@ -77,10 +77,12 @@ export function availableOf({ limit, used, held }: CountedLimit): number {
   return Math.max(0, limit.most - used - held);
 }
 
-/** Whether a key's terms allow a model. A request that does not name one is allowed by a key without such terms. */
-export function allowsUse({ models, isPrivate }: KeyTerms, model: UsedModel | undefined): boolean {
-  if (isPrivate && model?.isPrivate !== true) return false;
-  return models === null || (model !== undefined && models.some((pattern) => allowsModel(pattern, model.id)));
+/** Whether a key's terms allow each of the models. A request that names none is allowed by a key without such terms. */
+export function allowsUse({ models, isPrivate }: KeyTerms, used: readonly UsedModel[] = []): boolean {
+  if (models === null && !isPrivate) return true;
+  const isAllowed = (model: UsedModel): boolean =>
+    (model.isPrivate || !isPrivate) && (models?.some((pattern) => allowsModel(pattern, model.id)) ?? true);
+  return used.length > 0 && used.every(isAllowed);
 }
 
 /** The requests and tokens that a key's minute counts. */

@@ -66,7 +66,7 @@ const operation = fc.oneof(
       claim,
       offers,
       tokens,
-      model,
+      models: fc.array(model, { minLength: 1, maxLength: 2 }),
     }),
   },
   {

@@ -23,7 +23,7 @@ type RequestTerms = {
   offers?: readonly OfferTerms[];
   inPieces?: boolean;
   tokens?: number;
-  model?: UsedModel;
+  models?: readonly UsedModel[];
 };
 
 /** A saga under way, and the command it waits for. */
@@ -185,7 +185,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
             offers: operation.offers,
             inPieces: operation.inPieces,
             tokens: operation.tokens,
-            model: operation.model,
+            models: operation.models,
           },
         );
         return;

@@ -92,6 +92,7 @@ export const modelAnswer = z.looseObject({
   max_tokens: z.int().nullable().describe("The most that the model writes."),
   supported_parameters: z.array(z.string()).optional().describe("Of a chat model: fields of a request that it takes."),
   alias_of: z.string().optional().describe("The model that this is another name of."),
+  fallbacks: z.array(z.string()).optional().describe("Of an alias: the models that serve chat if that one cannot."),
   context_length: z.int().nullable(),
   pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
 });
@@ -158,6 +159,10 @@ export const pricesAnswer = z.strictObject({
 
 export const generationAnswer = z.strictObject({
   data: generation.extend({
+    tried: z
+      .array(z.strictObject({ model: z.string(), why: z.string() }))
+      .optional()
+      .describe("The models before `model` that could not serve the request. Absent: there were none."),
     signed_receipt: z
       .string()
       .nullable()

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { models } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -107,6 +108,7 @@ export const veniceParameters = z.strictObject({
 
 const chatShape = {
   model: z.string().min(1),
+  models,
   messages: list(message, MAX_MESSAGES).min(1),
   /** At least 1, at most the model's maximum; the newer name of `max_tokens`. */
   max_completion_tokens: z.int().min(1).optional(),

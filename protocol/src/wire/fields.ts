@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { list } from "./json.ts";
 
 /**
  * Fields that several bodies have. Amounts are JSON numbers in dollars, printed exactly, each with the integer in
@@ -20,6 +21,14 @@ export const anyAmounts = fields(usd, anyNanoUsd);
 export const anyAmountsOrNull = fields(usd.nullable(), anyNanoUsd.nullable());
 export const time = z.iso.datetime();
 export const count = z.int().min(0);
+/** The most models of one request. */
+export const MAX_MODELS = 5;
+/** Further models of a chat request. */
+export const models = list(z.string().min(1), MAX_MODELS)
+  .optional()
+  .describe(
+    "Further models, in order: the next one is asked if a model cannot serve the request. `model` is the first.",
+  );
 /** A mark of a usage in an answer. */
 export const estimated = z
   .literal(true)

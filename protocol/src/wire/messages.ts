@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { errorAnswer } from "./answers.ts";
-import { estimated } from "./fields.ts";
+import { estimated, models } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -90,6 +90,7 @@ const countShape = {
 export const countTokensRequest = z.strictObject(countShape);
 export const messagesRequest = z.strictObject({
   ...countShape,
+  models,
   /** At most the model's maximum is used. */
   max_tokens: z.int().min(1),
   stream: z.boolean().optional(),

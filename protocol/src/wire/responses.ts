@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { estimated } from "./fields.ts";
+import { estimated, models } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -104,6 +104,7 @@ const named = z.object({ type: z.string().max(64), name: name.nullish(), namespa
 
 const responsesShape = {
   model: z.string().min(1),
+  models,
   input: z.union([z.string(), list(item, MAX_ITEMS).min(1)]),
   instructions: z.string().optional(),
   /** Without it: the least of the model's maximum, the operator's default and what is affordable. */

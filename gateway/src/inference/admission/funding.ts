@@ -40,7 +40,7 @@ export async function requireFunds(
   spender: Spender | null,
 ): Promise<void> {
   const refused = await exhausted(gateway, credential, {
-    ...{ at, neededNanoUsd: order.quote.maxNanoUsd },
+    ...{ at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd },
     ...usedTerms(order),
   });
   // This cause does not pass within seconds, so the retries need no jitter.
@@ -68,17 +68,23 @@ async function readSessionFunding(
   return { spender, upstreamKey };
 }
 
+type Needed = {
+  at: number;
+  neededNanoUsd: NanoUsd;
+  tokens: number;
+  /** Undefined: any. */
+  models?: readonly UsedModel[];
+};
+
 /**
  * The first budget or limit that has too little unsettled for this cost and these tokens, as a refusal; null if there
  * is none. Requests in flight do not count, and nothing is held: the reserve decides. Throws 401 for a credential that
  * is not valid now.
- *
- * @param model Undefined: any.
  */
 async function exhausted(
   gateway: Gateway,
   credential: VerifiedCredential,
-  { at, neededNanoUsd, tokens, model }: { at: number; neededNanoUsd: NanoUsd; tokens: number; model?: UsedModel },
+  { at, neededNanoUsd, tokens, models }: Needed,
 ): Promise<Refused | null> {
   const { ledger } = gateway.environment;
   const { partition } = credential;
@@ -96,7 +102,7 @@ async function exhausted(
   ]);
   const refused = short("balance", balance);
   if (refused !== null || key === null) return refused;
-  if (model !== undefined && !allowsUse(key.terms, model)) return { status: "model_not_allowed", terms: key.terms };
+  if (models !== undefined && !allowsUse(key.terms, models)) return { status: "model_not_allowed", terms: key.terms };
   for (const counted of key.limits) {
     const { unit } = counted.limit;
     const needed = { nano_usd: neededNanoUsd, requests: 1, tokens }[unit];

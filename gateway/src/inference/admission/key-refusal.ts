@@ -1,9 +1,10 @@
 import type { Excess, KeyTerms, ReserveReply } from "@inference/ledger/commands";
+import { allowsUse } from "@inference/ledger/key-limits";
 import { GatewayError } from "@inference/protocol/errors";
 import { keyLimitName } from "@inference/protocol/key-limit";
 import type { Spender } from "../../auth/spender.ts";
 import type { Quote } from "../../pricing/quote.ts";
-import type { Order } from "../requests/order.ts";
+import { mostTokens, type Order, usedTerms } from "../requests/order.ts";
 import { refusalError } from "./refusal.ts";
 
 const RAISE = "The wallet can change the key's terms: POST /api/v1/keys/{id}/limit.";
@@ -19,16 +20,16 @@ export type Refused = Extract<ReserveReply, { status: "refused" | "limited" | "m
  */
 export function refusedError(
   refused: Refused,
-  { model, quote }: Pick<Order, "model" | "quote">,
+  order: Order,
   { at, jitter, spender }: { at: number; jitter: number; spender: Spender | null },
 ): GatewayError {
   switch (refused.status) {
     case "refused":
-      return refusalError(refused.refusal, quote, jitter, spender);
+      return refusalError(refused.refusal, order.hold ?? order.quote, jitter, spender);
     case "limited":
-      return excessError(refused.excess, quote, at, jitter);
+      return excessError(refused.excess, mostTokens(order).quote, at, jitter);
     case "model_not_allowed":
-      return modelError(refused.terms, model.id);
+      return modelError(refused.terms, order);
   }
 }
 
@@ -59,8 +60,10 @@ export function excessError(excess: Excess, quote: Quote, at: number, jitter: nu
   return new GatewayError({ code: "rate_limited", message, param, metadata, retryAfterS });
 }
 
-/** The terms of a key do not allow a model. */
-function modelError({ models, isPrivate }: KeyTerms, id: string): GatewayError {
+/** The terms of a key do not allow a model of the request. */
+function modelError(terms: KeyTerms, order: Order): GatewayError {
+  const { models, isPrivate } = terms;
+  const { id } = usedTerms(order).models.find((model) => !allowsUse(terms, [model])) ?? order.model;
   const names = models?.map((model) => `\`${model}\``).join(", ");
   const only = [
     ...(names === undefined ? [] : [`${names} only`]),

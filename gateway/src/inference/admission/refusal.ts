@@ -2,7 +2,7 @@ import type { Refusal } from "@inference/ledger/commands";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import type { Spender } from "../../auth/spender.ts";
-import type { Quote } from "../../pricing/quote.ts";
+import type { HoldTerms } from "../../pricing/quote.ts";
 
 /**
  * A budget's refusal as an error: what was needed, what is left, when it is whole again, and the `max_tokens` that
@@ -13,14 +13,14 @@ import type { Quote } from "../../pricing/quote.ts";
  */
 export function refusalError(
   refusal: Refusal,
-  quote: Quote,
+  hold: HoldTerms,
   jitter: number,
   spender: Spender | null = null,
 ): GatewayError {
   // Too many in flight says nothing of amounts: none is too small, and none would have fitted.
   const isAmount = refusal.cause !== "in_flight";
-  const affordable = isAmount ? quote.affordableTokens(refusal.availableNanoUsd) : null;
-  const { outputField = "max_tokens" } = quote;
+  const affordable = isAmount ? hold.affordableTokens(refusal.availableNanoUsd) : null;
+  const { outputField = "max_tokens" } = hold;
   const resetsAt = refusal.resetsAt === null ? null : new Date(refusal.resetsAt).toISOString();
   const metadata = {
     needed_nano_usd: refusal.neededNanoUsd,

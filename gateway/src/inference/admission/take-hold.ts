@@ -28,7 +28,8 @@ export async function takeHold(
   const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
-  const amountNanoUsd = order.quote.maxNanoUsd;
+  const hold = order.hold ?? order.quote;
+  const amountNanoUsd = hold.maxNanoUsd;
   const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
   const reservation = {
     id,

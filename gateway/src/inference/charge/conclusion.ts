@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Delivered, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
-import type { ReportedUsage } from "../../pricing/usage.ts";
+import { nothingReported, type ReportedUsage } from "../../pricing/usage.ts";
 
 /** How a forwarded request ended, and the usage that the provider reported. */
 export type Ending = ReportedUsage & (NothingCame | AnswerCame);
@@ -58,7 +58,13 @@ export function conclude(quote: Quote, ending: Ending): Conclusion {
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
 
-/** The conclusion of an answer that is not sent, because its charge could not be written. The charge becomes a loss. */
+/** The ending of an answer that is not sent, because its charge could not be written. */
+export const unsent: Ending = {
+  ...{ kind: "nothing", why: "the charge could not be written", mayBill: null },
+  ...nothingReported,
+};
+
+/** The conclusion of such an answer. The charge becomes a loss. */
 export function withoutCharge({ chargeNanoUsd, lossNanoUsd }: Conclusion): Conclusion {
   return release(chargeNanoUsd + lossNanoUsd);
 }

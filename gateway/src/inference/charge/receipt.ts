@@ -6,11 +6,18 @@ import { dayNumber } from "@inference/protocol/window";
 import type { Gateway } from "../../gateway.ts";
 import type { TokenUsage } from "../../pricing/usage.ts";
 import type { InferenceRoute } from "../inference-route.ts";
-import type { Order } from "../requests/order.ts";
+import type { Order, TriedModel } from "../requests/order.ts";
 import type { Conclusion, Ending } from "./conclusion.ts";
 
 /** The detail of a hold, so that another process can settle it. Its receipt repeats it. */
-export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
+export type AnswerDetail = {
+  route: string;
+  model: string;
+  snapshot: string;
+  stream: boolean;
+  /** Absent: none before this one. */
+  tried?: readonly TriedModel[];
+};
 
 /** The detail of a receipt, beside its amounts. */
 export type ReceiptDetail = AnswerDetail & {
@@ -21,8 +28,9 @@ export type ReceiptDetail = AnswerDetail & {
   why: string | null;
 };
 
-export function holdDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
-  return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
+export function holdDetail(route: InferenceRoute, { model, quote, stream, tried }: Order): AnswerDetail {
+  const detail = { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
+  return tried === undefined ? detail : { ...detail, tried };
 }
 
 /** @param upstreamId The provider's id of the answer; null if it is unknown. */

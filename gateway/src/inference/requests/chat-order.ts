@@ -4,16 +4,11 @@ import { joinBytes } from "../../bytes.ts";
 import { COLON } from "../../http/json/json-scan.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
-import type { QuoteTerms } from "../../pricing/quote.ts";
 import { readMessages } from "./chat-messages.ts";
 import type { ModelOf } from "./find-model.ts";
 import type { OutputLimit } from "./max-tokens.ts";
-import type { ParsedOrder } from "./order.ts";
-import { writeBody } from "./order.ts";
+import { type ChatOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
-
-/** A chat order. The output limit is the last member of its body. */
-export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };
 
 /** How a chat request is to be served. */
 export type ChatTerms = {
@@ -65,9 +60,10 @@ export function writeChatOrder(
   };
 }
 
-/** The order with a smaller output limit. */
-export function withOutputLimit(order: ChatOrder, maxTokens: number): ChatOrder {
-  const { terms, upstreamBody: body, answerApi: api, headers } = order;
+/** The order with a smaller output limit, and so its fallbacks. */
+export function withOutputLimit(order: ChatOrder, mostTokens: number): ChatOrder {
+  const { terms, upstreamBody: body, answerApi: api, headers, fallback } = order;
+  const maxTokens = Math.min(mostTokens, terms.maxTokens);
   return {
     ...order,
     upstreamBody: joinBytes([body.subarray(0, body.lastIndexOf(COLON) + 1), Buffer.from(`${maxTokens}}`)]),
@@ -76,6 +72,7 @@ export function withOutputLimit(order: ChatOrder, maxTokens: number): ChatOrder 
       ? { answerApi: { ...api, echo: { ...api.echo, max_output_tokens: maxTokens } } }
       : {}),
     headers: { ...headers, ...limitHeader(maxTokens) },
+    ...(fallback === undefined ? {} : { fallback: withOutputLimit(fallback, mostTokens) }),
   };
 }
 
@@ -88,6 +85,7 @@ type Priced = { model: string; messages: object[]; maxTokens: number };
 /** The gateway sets these fields, because they bound the cost or name the customer. */
 const ours = new Set([
   "model",
+  "models",
   "messages",
   "n",
   "max_tokens",

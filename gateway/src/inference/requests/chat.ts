@@ -4,9 +4,11 @@ import { fieldValidator } from "../../http/json/validate.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { chatRefusals, chatRules, veniceRules } from "./chat-fields.ts";
 import { unknownMembers } from "./chat-messages.ts";
-import { type ChatOrder, writeChatOrder } from "./chat-order.ts";
+import { writeChatOrder } from "./chat-order.ts";
+import { withFallbacks } from "./fallback-models.ts";
 import { findModel } from "./find-model.ts";
 import { readMaxTokens } from "./max-tokens.ts";
+import type { ChatOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { isResponsesBody, parseResponsesAsChat } from "./responses.ts";
 import { dropped, sortFields } from "./sort-fields.ts";
@@ -14,7 +16,9 @@ import { dropped, sortFields } from "./sort-fields.ts";
 const validate = fieldValidator(chatRequest, chatRefusals);
 
 /** POST /chat/completions. */
-export function parseChatOrder(body: unknown, context: OrderContext): ChatOrder {
+export const parseChatOrder = withFallbacks(parseChat);
+
+function parseChat(body: JsonObject, context: OrderContext): ChatOrder {
   if (isResponsesBody(body)) return parseResponsesAsChat(body, context);
   const { known, ignored } = sortFields(body, chatRequest.shape, chatRules);
   ignored.push(...sortVeniceParameters(known, context));

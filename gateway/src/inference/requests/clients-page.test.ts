@@ -26,6 +26,7 @@ const apis = {
     parse: orderWith(parseChatOrder),
     body: { model: "text-1", messages, max_tokens: 50, stream: true },
     values: {
+      models: ["seeing"],
       max_completion_tokens: 50,
       n: 1,
       stream_options: { include_usage: true },
@@ -56,6 +57,7 @@ const apis = {
     parse: orderWith(parseResponsesOrder),
     body: { model: "text-1", input: "Hi" },
     values: {
+      models: ["seeing"],
       max_output_tokens: 50,
       stream: true,
       reasoning: { effort: "low" },
@@ -73,6 +75,7 @@ const apis = {
     parse: orderWith(parseMessagesOrder),
     body: { model: "text-1", messages, max_tokens: 50 },
     values: {
+      models: ["seeing"],
       stream: true,
       top_k: 1,
       stop_sequences: ["x"],

@@ -26,6 +26,13 @@ test("an id that is nearly right is not guessed, but proposed", () => {
     refused(() => find(name), "model_not_found", "model");
 });
 
+test("an alias of several is the first that is served; beside chat it has no fallbacks", () => {
+  const aliases = { chat: ["gone", "text-1"], sound: ["voice", "text-1"], silent: ["gone", "voice"] };
+  const of = (name: string, kind: "text" | "speech") => findModel(name, kind, { ...context, aliases }).id;
+  assert.deepEqual([of("chat", "text"), of("sound", "speech")], ["text-1", "voice"]);
+  refused(() => of("silent", "speech"), "model_not_found", "model");
+});
+
 test("a suffix is refused, saying what to send", () => {
   const message = refused(() => find("text-1:enable_web_search=on"), "unsupported_parameter", "model");
   assert.match(message, /Send `text-1`/);

@@ -1,6 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { Model, Price } from "@inference/protocol/model";
 import { ownValue } from "@inference/protocol/own-value";
+import { modelsOfAlias } from "../../catalogue/aliases.ts";
 import type { OrderContext } from "./order-context.ts";
 
 export type ModelOf<Kind extends Price["kind"]> = Model & { price: Extract<Price, { kind: Kind }> };
@@ -19,20 +20,24 @@ const nouns: Record<Price["kind"], string> = {
 };
 const SHOWN = 100;
 
-/** Finds a model by an alias or its exact id. Throws if it is not of the kind that the endpoint serves. */
+/**
+ * Finds a model by an alias or its exact id. Throws if it is not of the kind that the endpoint serves.
+ *
+ * @param param The field that names it.
+ */
 export function findModel<Kind extends Price["kind"]>(
   requested: unknown,
   kind: Kind,
   context: Pick<OrderContext, "snapshot" | "aliases">,
+  param = "model",
 ): ModelOf<Kind> {
-  const param = "model";
   if (requested === undefined)
     fail("invalid_request", "`model` is missing. GET /v1/models lists the models.", { param });
   if (typeof requested !== "string") fail("invalid_request", "`model` must be a string: the id of a model.", { param });
   const { models } = context.snapshot;
-  const id = ownValue(context.aliases, requested) ?? requested;
-  const model = models.get(id ?? requested);
-  if (model === undefined) return refuse(requested, models);
+  const alias = ownValue(context.aliases, requested);
+  const model = alias === undefined ? models.get(requested) : modelsOfAlias(alias, models)[0];
+  if (model === undefined) return refuse(requested, models, param);
   if (!isOfKind(model, kind)) {
     const is = `\`${model.id}\` is ${nouns[model.price.kind]}`;
     fail("invalid_request", `${is}: send it to ${routes[model.price.kind]}, or use ${nouns[kind]} here.`, { param });
@@ -44,8 +49,7 @@ function isOfKind<Kind extends Price["kind"]>(model: Model, kind: Kind): model i
   return model.price.kind === kind;
 }
 
-function refuse(requested: string, models: ReadonlyMap<string, Model>): never {
-  const param = "model";
+function refuse(requested: string, models: ReadonlyMap<string, Model>, param: string): never {
   const shown = requested.slice(0, SHOWN);
   const [base = ""] = requested.split(":", 1);
   if (base !== requested && models.has(base)) {

@@ -1,4 +1,4 @@
-import { makeQuote } from "../../pricing/quote.ts";
+import { holdForEither, makeQuote } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import { createMessagesWriter } from "../stream/messages-writer.ts";
 import { createResponsesWriter } from "../stream/responses-writer.ts";
@@ -7,11 +7,14 @@ import type { ParsedOrder, WrittenOrder } from "./order.ts";
 
 /** Prices what was parsed. Throws `unpriced_option` for an image without a price. */
 export function makeOrder(parsed: ParsedOrder): WrittenOrder {
-  const { terms, answerApi, leastTokens, ...fields } = parsed;
+  const { terms, answerApi, leastTokens, fallback: next, ...fields } = parsed;
   const format = formatOf(parsed);
+  const quote = makeQuote(terms);
+  const fallback = next === undefined ? undefined : makeOrder(next);
   return {
     ...fields,
-    quote: makeQuote(terms),
+    quote,
+    ...(fallback === undefined ? {} : { fallback, hold: holdForEither(quote, fallback.hold ?? fallback.quote) }),
     ...(format === undefined ? {} : { format }),
     ...(leastTokens === undefined || terms.kind !== "text"
       ? {}

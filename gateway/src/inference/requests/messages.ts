@@ -2,11 +2,14 @@ import { fail } from "@inference/protocol/errors";
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type CountTokensRequest, type MessagesRequest, messagesRequest } from "@inference/protocol/wire/messages";
 import { fieldValidator } from "../../http/json/validate.ts";
-import { type ChatOrder, type ChatTerms, limitHeader, writeChatOrder } from "./chat-order.ts";
+import type { JsonObject } from "../../json-object.ts";
+import { type ChatTerms, limitHeader, writeChatOrder } from "./chat-order.ts";
+import { withFallbacks } from "./fallback-models.ts";
 import { findModel } from "./find-model.ts";
 import { modelMaxTokens } from "./max-tokens.ts";
 import { messagesRefusals, messagesRules } from "./messages-fields.ts";
 import { readMessagesOf, textContent } from "./messages-messages.ts";
+import type { ChatOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, sortFields } from "./sort-fields.ts";
 
@@ -16,7 +19,9 @@ const names = { messages: "messages", maxTokens: "max_tokens" };
 const MAX_STOPS = 4;
 
 /** POST /messages: a chat order whose answer is written as the Messages API's. */
-export function parseMessagesOrder(body: unknown, context: OrderContext): ChatOrder {
+export const parseMessagesOrder = withFallbacks(parseMessages);
+
+function parseMessages(body: JsonObject, context: OrderContext): ChatOrder {
   const { known, ignored } = sortFields(body, messagesRequest.shape, messagesRules, dropped());
   const model = findModel(known.model, "text", context);
   const request = validate(known);

@@ -1,11 +1,12 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
+import type { Aliases } from "../../catalogue/aliases.ts";
 import type { ReasoningSeal } from "../answer/reasoning-seal.ts";
 
 /** The other parts of an order, besides the client's body. */
 export type OrderContext = {
   snapshot: PriceSnapshot;
-  /** The operator's names for models, alias to id. They take precedence over ids. */
-  aliases: Readonly<Record<string, string>>;
+  /** They take precedence over ids. */
+  aliases: Aliases;
   /**
    * The account's pseudonym, sent as `user` if the endpoint has that field: the provider can then block one customer
    * without the others.

@@ -1,6 +1,6 @@
 import type { UsedModel } from "@inference/ledger/commands";
 import type { Model } from "@inference/protocol/model";
-import type { Quote, QuoteTerms } from "../../pricing/quote.ts";
+import type { HoldTerms, Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
 import type { LoweredTools } from "./responses-tools.ts";
@@ -30,7 +30,12 @@ export type ParsedOrder = OrderFields & {
   answerApi?: AnswerApi;
   /** The client set no output limit: the gateway may choose a smaller one, of at least so many tokens. */
   leastTokens?: number;
+  /** The same request for the next model. */
+  fallback?: ChatOrder;
 };
+
+/** A chat order. The output limit is the last member of its body. */
+export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };
 
 export type AnswerApi = { name: "messages" } | { name: "responses"; tools: LoweredTools; echo: ResponsesEcho };
 
@@ -39,7 +44,16 @@ export type Order = OrderFields & {
   quote: Quote;
   /** The writer for the shape of another API; absent for an answer that passes unchanged. */
   format?: AnswerFormat;
+  /** The same request for the next model, which is tried if this one cannot serve it. */
+  fallback?: WrittenOrder;
+  /** What is held if there is a fallback; without one, the quote's maximum is. */
+  hold?: HoldTerms;
+  /** The models that could not serve the request, in order. */
+  tried?: readonly TriedModel[];
 };
+
+/** A model that could not serve a request, and in a few words why. */
+export type TriedModel = { model: string; why: string };
 
 /** An order, with the body to send. */
 export type WrittenOrder = Order & {
@@ -56,11 +70,28 @@ export type LimitChoice = {
   rewrite(maxTokens: number): WrittenOrder;
 };
 
-/** The most tokens that a request can use, and the model: what a key's terms ask of it. */
-export function usedTerms({ quote, model }: Pick<Order, "quote" | "model">): { tokens: number; model: UsedModel } {
-  const { promptTokens = 0, completionTokens = 0 } = quote.bound ?? {};
-  const isPrivate = model.features.privacy === "private";
-  return { tokens: promptTokens + completionTokens, model: { id: model.id, isPrivate } };
+/** The most tokens that a request can use, and the models that may serve it: what a key's terms ask of it. */
+export function usedTerms(order: Order): { tokens: number; models: UsedModel[] } {
+  return {
+    tokens: tokensOf(mostTokens(order).quote),
+    models: ordersOf(order).map(({ model }) => ({ id: model.id, isPrivate: model.features.privacy === "private" })),
+  };
+}
+
+/** The order of the model with which the request can use the most tokens. */
+export function mostTokens(order: Order): Order {
+  return ordersOf(order).reduce((one, other) => (tokensOf(other.quote) > tokensOf(one.quote) ? other : one));
+}
+
+function tokensOf({ bound }: Quote): number {
+  return (bound?.promptTokens ?? 0) + (bound?.completionTokens ?? 0);
+}
+
+/** A request's orders, one for each model that may serve it. */
+export function ordersOf<O extends Order>(order: O): (O | WrittenOrder)[] {
+  const orders: (O | WrittenOrder)[] = [];
+  for (let next: O | WrittenOrder | undefined = order; next !== undefined; next = next.fallback) orders.push(next);
+  return orders;
 }
 
 /** Writes a body to send. */

@@ -3,9 +3,11 @@ import { type ResponsesItem, type ResponsesRequest, responsesRequest } from "@in
 import { fieldValidator } from "../../http/json/validate.ts";
 import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
-import { type ChatOrder, type ChatTerms, limitHeader, withOutputLimit, writeChatOrder } from "./chat-order.ts";
+import { type ChatTerms, limitHeader, withOutputLimit, writeChatOrder } from "./chat-order.ts";
+import { withFallbacks } from "./fallback-models.ts";
 import { findModel } from "./find-model.ts";
 import { modelMaxTokens } from "./max-tokens.ts";
+import type { ChatOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { responsesRefusals, responsesRules, unknownField } from "./responses-fields.ts";
 import { readItems } from "./responses-messages.ts";
@@ -18,7 +20,9 @@ const validate = fieldValidator(responsesRequest, responsesRefusals);
 const LEAST_TOKENS = 4096;
 
 /** POST /responses: a chat order whose answer is written as the Responses API's. */
-export function parseResponsesOrder(body: unknown, context: OrderContext): ChatOrder {
+export const parseResponsesOrder = withFallbacks(parseResponses);
+
+function parseResponses(body: JsonObject, context: OrderContext): ChatOrder {
   const read = readResponses(body, context);
   const order = writeOrder(read, context);
   const echo = { ...read.echo, max_output_tokens: order.terms.maxTokens };

@@ -61,6 +61,8 @@ export async function startEdge(
         // A test meets this limit only if it is about it.
         UPSTREAM_FAILURES: "0",
         ACCESS_LOG: "1",
+        // Faults must not take a model out of service.
+        UPSTREAM_PROBE: "off",
         ...settings,
       },
     });
