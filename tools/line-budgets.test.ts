@@ -14,7 +14,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4200, tests: 1200 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 15_500, tests: 18_200 },
+  gateway: { product: 15_500, tests: 18_250 },
   "hosts/cloudflare": { product: 2200, tests: 4750 },
   "hosts/node": { product: 2200, tests: 9350 },
   keeper: { product: 850, tests: 850 },
