@@ -10,6 +10,7 @@ import { noLimits } from "../../test/no-limits.ts";
 import type { OperatorConfig } from "../config.ts";
 import { UpstreamFailure } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import { ModelUnavailable } from "../load/model-unavailable.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import { failureEnding } from "./answer/failure.ts";
 import { Call } from "./call.ts";
@@ -269,6 +270,24 @@ test("a request that was given up before the protocol sent it is not charged", a
   assert.deepEqual([keys, call.isAborted], [["agent key"], true]);
   const ending = failureEnding(error, call, requestOf(call.id));
   assert.equal(conclude(order.quote, ending).chargeNanoUsd, 0, "nobody served it");
+});
+
+test("a call that falls back gives its turn back, waits for the next model's, and ends once its time is over", async () => {
+  const { gateway } = open(() => ({ status: "reserved" }));
+  const third = { ...order, model: { id: "text-3" } } as WrittenOrder;
+  const second = { ...order, model: { id: "text-2" }, fallback: third } as WrittenOrder;
+  const call = await Call.admit(gateway, requestOf("req_1"), { ...order, fallback: second }, null);
+  assert.ok(call instanceof Call);
+  const taken = gateway.queue.tryEnter({ account: "another", key: "k", model: "text-2" });
+  const failure = new ModelUnavailable("status 503", { code: "upstream_unavailable", message: "x" });
+  const falling = call.fallBack(failure);
+  assert.ok(!isFull(gateway), "nobody waits for a turn with a turn");
+  taken?.leave();
+  await falling;
+  assert.deepEqual([call.order.model.id, call.order.tried], ["text-2", [{ model: MODEL, why: "status 503" }]]);
+  call.abort();
+  await assert.rejects(call.fallBack(failure), failure);
+  assert.equal(call.order.model.id, "text-2");
 });
 
 test("an agent whose failure opens the model's circuit does not keep the protocol from serving the request", async () => {

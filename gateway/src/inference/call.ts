@@ -209,9 +209,7 @@ export class Call {
     this.#dropAnswer();
   }
 
-  /**
-   * Has the order of the next model, and its turn. Throws the failure if no other model may serve the request.
-   */
+  /** Has the order of the next model, and its turn. Throws the failure if no other model may serve the request. */
   async fallBack(failure: unknown): Promise<void> {
     const { breaker, environment, queue } = this.#gateway;
     const next = nextModel(this.order, failure);

@@ -202,6 +202,8 @@ test("an alias has its fallbacks, and GET /generation tells what was tried", asy
   const id = response.headers.get("x-request-id") ?? "";
   const { body } = await customer.call("GET", `/api/v1/generation?id=${id}`, { bearer: customer.key });
   assert.deepEqual([body.data?.model, body.data?.tried], ["ten", [{ model: "one", why: "status 503" }]]);
+  const listed = JSON.parse((await customer.call("GET", "/v1/models/ours")).text) as Record<string, unknown>;
+  assert.deepEqual([listed.alias_of, listed.fallbacks], ["one", ["ten"]]);
   await (await ask(customer, { model: "ten" })).text();
   const [, without] = receiptsOf(customer);
   assert.ok(without !== undefined && !("tried" in without.told));

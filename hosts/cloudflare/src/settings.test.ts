@@ -32,7 +32,7 @@ test("an answer is read on for 25 s after its client has gone, or less: longer i
 
 test("a variable may be JSON in place of a text, and a region must be one of Cloudflare's", () => {
   const settings = settingsOf({ ...given, PRIMARY_CHAIN_ID: 31_337, MODEL_ALIASES: { ours: "theirs" }, PARTITION: {} });
-  assert.deepEqual([settings.PRIMARY_CHAIN_ID, settings.MODEL_ALIASES], [31_337, { ours: "theirs" }]);
+  assert.deepEqual([settings.PRIMARY_CHAIN_ID, settings.MODEL_ALIASES], [31_337, { ours: ["theirs"] }]);
   assert.equal(settingsOf({ ...given, LOCATION_HINT: "weur" }).LOCATION_HINT, "weur");
   assert.throws(() => settingsOf({ ...given, LOCATION_HINT: "moon" }), /LOCATION_HINT: /);
 });
