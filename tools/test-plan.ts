@@ -17,10 +17,7 @@ export type TestPlan = {
   readonly afterForge: readonly TestProcess[];
 };
 
-/**
- * The processes to start first, the longest first. A file that is named here has a process of its own. `full-disk` and
- * `canary` change globals, so they need one.
- */
+/** The processes to start first, the longest first. A file that is named here has a process of its own. */
 const FIRST: readonly string[] = [
   "test/devnet",
   "test/devnet/src/main.test.ts",
@@ -34,23 +31,11 @@ const FIRST: readonly string[] = [
   "test/conformance",
   "hosts/cloudflare",
   "test/devnet/src/commands.test.ts",
-  "test/devnet/src/upstream.test.ts",
-  "hosts/cloudflare/src/rollout.test.ts",
-  "hosts/cloudflare/src/eviction.test.ts",
-  "hosts/cloudflare/src/out-of-service.test.ts",
   "hosts/node/src/gateway.test.ts",
-  "hosts/node/src/chaos/kill.test.ts",
-  "hosts/cloudflare/src/kill.test.ts",
   "hosts/cloudflare/src/ceiling.test.ts",
-  "hosts/cloudflare/src/settler.test.ts",
-  "hosts/node/src/chaos/settler-kill.test.ts",
-  "hosts/node/src/gateway-clients.test.ts",
+  "hosts/node/src/chaos/crash-points.test.ts",
   "chain",
   "ledger",
-  "hosts/node/src/chaos/crash-points.test.ts",
-  "hosts/node/src/settings.test.ts",
-  "hosts/node/src/canary.test.ts",
-  "hosts/node/src/full-disk.test.ts",
 ];
 
 /** Loading the code takes a second of processor time: so many files of a package at most share a process. */
@@ -59,14 +44,17 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["protocol", 40],
   ["ledger", 40],
   ["gateway", 40],
+  ["sdk", 20],
   ["test/provider-simulator", 40],
-  ["test/conformance", 6],
+  ["hosts/node", 18],
+  ["hosts/cloudflare", 15],
 ]);
 
 /** Modules with a chain or a gateway that the files of a process share. */
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["contracts", "contracts/script/testing/shared-chains.ts"],
   ["chain", "chain/src/testing/shared-chain.ts"],
+  ["keeper", "keeper/src/testing/three-chains.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
   ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],
 ]);

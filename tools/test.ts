@@ -137,10 +137,7 @@ function steps(): Step[] {
 }
 
 function checks(): Step[] {
-  const known = ["--incremental", "--tsBuildInfoFile", join(cache, "types.tsbuildinfo")];
   return [
-    // Several checkers would check some files more than once, and other steps use the other cores.
-    { name: "types", command: "tsc", args: ["-p", ".", "--checkers", "1", ...known] },
     { name: "format and lint", command: "biome", args: ["check", "."] },
     npmScript("contracts: format and lint", "lint"),
   ];

@@ -9,7 +9,7 @@ import {
   planDeployment,
   salt,
 } from "./contract-plan.ts";
-import { confirm, connectDeployer, type Deployer, DeploymentError } from "./deployer.ts";
+import { BATCHED, confirm, connectDeployer, type Deployer, DeploymentError } from "./deployer.ts";
 import { checkDeploymentConfig, type DeploymentConfig, roleHolders } from "./deployment-config.ts";
 import { LOCAL_CHAIN_IDS, refuseDevelopmentKeys } from "./development-keys.ts";
 import { firstBlockOf } from "./first-block.ts";
@@ -76,7 +76,7 @@ export async function verifyDeployment(
   rpcUrls: Readonly<Record<string, string>>,
 ): Promise<void> {
   for (const plan of planDeployment(config)) {
-    const reader = createPublicClient({ transport: http(urlOf({ rpcUrls }, plan.name)) });
+    const reader = createPublicClient({ transport: http(urlOf({ rpcUrls }, plan.name), BATCHED) });
     await verifyChain(config, plan, reader);
   }
 }

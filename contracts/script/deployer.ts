@@ -29,6 +29,9 @@ export interface Deployer {
   readonly writer: WalletClient<HttpTransport, Chain, Account>;
 }
 
+/** A check of a chain reads hundreds of values at once. Nodes take ten in a request. */
+export const BATCHED = { batch: { batchSize: 10 } } as const;
+
 /** Connects to the chain at `rpcUrl`, without a check of its id. */
 export async function connectDeployer(options: { rpcUrl: string; account: Account }): Promise<Deployer> {
   const transport = http(options.rpcUrl);
@@ -44,7 +47,7 @@ export async function connectDeployer(options: { rpcUrl: string; account: Accoun
   return {
     chainId,
     account,
-    reader: createPublicClient({ chain, transport, pollingInterval, cacheTime: 0 }),
+    reader: createPublicClient({ chain, transport: http(options.rpcUrl, BATCHED), pollingInterval, cacheTime: 0 }),
     writer: createWalletClient({ account, chain, transport }),
   };
 }

@@ -2,10 +2,10 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { createTestClient, http } from "viem";
 import { leftUsd } from "./format.ts";
-import { missingChromium, setRule } from "./testing/browser.ts";
+import { missingChromium, setRule, type WatchedPage } from "./testing/browser.ts";
 import {
   added,
   ask,
@@ -28,35 +28,46 @@ const ACTIVATED_FROM = process.env.DEEP === "1" ? ([31_337, 31_338, 31_339] as c
 describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   before(() => startStage());
 
-  test("the first view loads at most 170 kB of scripts, all from the gateway", async () => {
-    const { page, problems, scriptBytes, close } = await openWindow();
-    await go(page, "");
-    await main(page).getByText("every dollar is there").waitFor();
-    await page.getByRole("button", { name: "Connect a wallet" }).waitFor();
-    const bytes = await scriptBytes();
-    ok(bytes > 50_000 && bytes <= 170_000, `${bytes} bytes`);
-    deepEqual(problems, []);
-    await close();
-  });
+  describe("in one window", () => {
+    let opened: WatchedPage;
+    before(async () => {
+      opened = await openWindow();
+    });
+    after(() => opened?.close());
 
-  test("the quote box says what a request costs at most", async () => {
-    const { page, close } = await openWindow();
-    await go(page, "models");
-    await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
-    await page.getByLabel("Input tokens").fill("1000");
-    await page.getByLabel("Output tokens").fill("2000");
-    await page.getByText("$0.0054", { exact: true }).waitFor();
-    await close();
-  });
+    test("the first view loads at most 170 kB of scripts, all from the gateway", async () => {
+      const { page, problems, scriptBytes } = opened;
+      await go(page, "");
+      await main(page).getByText("every dollar is there").waitFor();
+      await page.getByRole("button", { name: "Connect a wallet" }).waitFor();
+      const bytes = await scriptBytes();
+      ok(bytes > 50_000 && bytes <= 170_000, `${bytes} bytes`);
+      deepEqual(problems, []);
+    });
 
-  test("a wallet that is chosen at the top of the page closes the list of wallets", async () => {
-    const { page, close } = await openWindow();
-    await go(page, "");
-    await page.getByRole("button", { name: "Connect a wallet" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
-    await dialog.waitFor({ state: "hidden" });
-    await close();
+    test("the first stop of the keyboard skips the navigation", async () => {
+      const { page } = opened;
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      equal(await page.evaluate(() => document.activeElement?.id), "main");
+    });
+
+    test("a wallet that is chosen at the top of the page closes the list of wallets", async () => {
+      const { page } = opened;
+      await page.getByRole("button", { name: "Connect a wallet" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
+      await dialog.waitFor({ state: "hidden" });
+    });
+
+    test("the quote box says what a request costs at most", async () => {
+      const { page } = opened;
+      await go(page, "models");
+      await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
+      await page.getByLabel("Input tokens").fill("1000");
+      await page.getByLabel("Output tokens").fill("2000");
+      await page.getByText("$0.0054", { exact: true }).waitFor();
+    });
   });
 
   for (const chainId of ACTIVATED_FROM) {
@@ -211,15 +222,5 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
     server.close();
     server.closeAllConnections();
-  });
-
-  test("the first stop of the keyboard skips the navigation", async () => {
-    const { page, close } = await openWindow();
-    await go(page, "");
-    await main(page).getByRole("heading", { level: 1 }).waitFor();
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    equal(await page.evaluate(() => document.activeElement?.id), "main");
-    await close();
   });
 });

@@ -220,6 +220,14 @@ export const failureSettings = {
   ),
 };
 export const operatorSettings = {
+  accessLog: setting(
+    "ACCESS_LOG",
+    z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((text) => text === "1")
+      .describe("`1` logs one line for each request, without content, account or address."),
+  ),
   metricsToken: setting(
     "METRICS_TOKEN",
     z
@@ -305,7 +313,7 @@ export const upstreamSettings = {
       .enum(["strict", "warn", "off"])
       .default("strict")
       .describe(
-        "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask.",
+        "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask. With `strict`, a model whose usage exceeds its request's maximum three times is no longer served.",
       ),
   ),
   betaModels: setting(

@@ -17,7 +17,9 @@ import { type Limiter, makeLimiter } from "./load/limiter.ts";
 import { makePace } from "./load/pace.ts";
 import { makeSemaphore, type Semaphore } from "./load/semaphore.ts";
 import { makeTurns, type Turns } from "./load/turns.ts";
+import { type AccessLog, makeAccessLog } from "./operator/access-log.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
+import { makeProviderCosts, type ProviderCosts } from "./operator/provider-costs.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
@@ -52,6 +54,9 @@ export type Gateway = {
   queue: FairQueue;
   prices: PriceList;
   catalogueReads: CatalogueReads;
+  providerCosts: ProviderCosts;
+  /** Null: the operator did not ask for it. */
+  accessLog: AccessLog | null;
   metrics: Metrics;
   books: RecentBooks;
   receiptKey: ReceiptKey;
@@ -80,6 +85,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     },
   };
   const { operator, upstream } = config;
+  const live = new Set<string>();
   const { clock, timers } = environment;
   const provider = makeProvider(upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
@@ -104,6 +110,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
+    accessLog: operator.accessLog ? makeAccessLog(environment, live) : null,
+    providerCosts: makeProviderCosts(environment),
     books: makeRecentBooks(environment),
     receiptKey: makeReceiptKey(config.secret),
     seen: makeSeenCredentials(),
@@ -121,6 +129,6 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       account: makeLimiter(operator.accountRequestsPerMinute),
       address: makeLimiter(operator.addressRequestsPerMinute),
     },
-    live: new Set(),
+    live,
   };
 }

@@ -25,6 +25,8 @@ export type Fixture = {
 export type CallOptions = { bearer?: string; body?: unknown; text?: string };
 export type Answer = { status: number; body: AnswerBody; text: string; headers: Headers };
 export type AnswerBody = {
+  balance?: string;
+  total_used?: string;
   token?: string;
   key?: string;
   nonce?: string;

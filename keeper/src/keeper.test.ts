@@ -26,7 +26,7 @@ import {
   deployer,
   keeper,
   settler,
-  startThreeChains,
+  shareThreeChains,
   type ThreeChains,
 } from "./testing/three-chains.ts";
 
@@ -39,13 +39,13 @@ const running = new Set<Service>();
 const events: { level: string; event: string; [field: string]: unknown }[] = [];
 
 before(async () => {
-  chains = await startThreeChains();
+  chains = await shareThreeChains();
 });
 afterEach(async () => {
   await stop(...running);
   events.length = 0;
 });
-after(() => chains[Symbol.asyncDispose]());
+after(() => chains.revert());
 
 test("dollars below a batch stay, in silence and for nothing; a batch leaves", async () => {
   const site = chains.sites.secondary1;

@@ -5,7 +5,7 @@ import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { getAbiItem, toFunctionSelector, zeroHash } from "viem";
 import { openDatabase } from "./database.ts";
 import { connectKeeperChain } from "./keeper-chain.ts";
-import { activateFromAfar, keeper, startThreeChains } from "./testing/three-chains.ts";
+import { activateFromAfar, keeper, shareThreeChains } from "./testing/three-chains.ts";
 import { findDeliveries } from "./waiting.ts";
 
 /** The confirmations that make an event final. */
@@ -13,7 +13,7 @@ const DEPTH_BLOCKS = 64;
 const WAITING = toFunctionSelector(getAbiItem({ abi: tokenBridgeAbi, name: "waiting" }));
 
 test("a message that a node behind the one that told of it denies is delivered; one that is over is asked for no more", async () => {
-  await using chains = await startThreeChains();
+  const chains = await shareThreeChains();
   const { primary, secondary1 } = chains.sites;
   await using node = await startNodeProxy(primary.chain.rpcUrl);
   let asked = 0;

@@ -1,4 +1,4 @@
 import { testLaws } from "./testing/laws.ts";
 import { openMemoryHost } from "./testing/memory-host.ts";
 
-testLaws(openMemoryHost, { numRuns: process.env.DEEP === "1" ? 5_000 : 500, numRepeats: 20 });
+testLaws(openMemoryHost, { numRuns: process.env.DEEP === "1" ? 5_000 : 150, numRepeats: 5 });

@@ -4,7 +4,7 @@ import { playSchedule } from "./testing/play-schedule.ts";
 import { schedules } from "./testing/schedule.ts";
 
 const OPERATIONS = 60;
-const numRuns = process.env.DEEP === "1" ? 1_000 : 50;
+const numRuns = process.env.DEEP === "1" ? 1_000 : 20;
 
 for (const isLossy of [false, true]) {
   const law = fc.asyncProperty(schedules({ most: OPERATIONS, isLossy }), (schedule) =>

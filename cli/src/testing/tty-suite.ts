@@ -28,7 +28,6 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     try {
       const cases = [
         ["correct horse\r", 0, /Logged in to .* as 0x/],
-        ["another horse\r", 1, /does not open with the password/],
         ["correct ho\x03", 130, /Interrupted\.\r?\n/],
       ] as const;
       const tries = cases.map(async ([typed, code, said]) => {
@@ -75,17 +74,10 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
       chat.type("Hello\r");
       deepEqual(await chat.ended(), restored(1));
       match(chat.screen(), /Model \S+, the cheapest[\s\S]*> [\s\S]*Hello/);
-      const cases = [
-        ["\x03", 130],
-        ["\x04", 2],
-      ] as const;
-      const tries = cases.map(async ([typed, code]) => {
-        const tty = await openTty(["chat"], variables);
-        await tty.shows(PROMPT);
-        tty.type(typed);
-        deepEqual(await tty.ended(), restored(code), tty.screen());
-      });
-      await Promise.all(tries);
+      const ended = await openTty(["chat"], variables);
+      await ended.shows(PROMPT);
+      ended.type("\x04");
+      deepEqual(await ended.ended(), restored(2), ended.screen());
     } finally {
       remove();
     }

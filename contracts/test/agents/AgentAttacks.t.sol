@@ -62,6 +62,7 @@ contract AgentAttacksTest is AgentsTest {
 
     /// @notice Identities move stake among each other as fast as they can. Their capacity of a day never exceeds the
     /// stake at its beginning.
+    /// forge-config: fast.fuzz.runs = 16
     function testFuzzAttack_stakeHopping(uint256 seed) public {
         staking.mint(attacker, 10e18);
         vm.prank(attacker);

@@ -127,6 +127,22 @@ test("prices are stored once, and stay", async () => {
   assert.equal(store.get(keyOf(id))?.expiresAt, undefined);
 });
 
+test("a model whose usage exceeds its bound three times is not served again, and its prices stay readable", async () => {
+  const permitting = open({ probe: "warn" });
+  await permitting.refresh();
+  for (let n = 0; n < 4; n++) permitting.prices.exceededBound("m");
+  assert.equal(permitting.prices.current().models.size, 1);
+  const { prices, refresh } = open({ probe: "strict" });
+  const { id } = await refresh();
+  for (const left of [1, 1, 0]) {
+    prices.exceededBound("m");
+    assert.equal(prices.current().models.size, left);
+  }
+  const again = await refresh();
+  assert.deepEqual([again.id, again.models.size], [id, 0]);
+  assert.match((await prices.textOf(id)) ?? "", /"m"/);
+});
+
 test("prices that another gateway has stored are not written again", async () => {
   const first = withStore();
   const { id } = await first.refresh();

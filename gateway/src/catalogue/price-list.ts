@@ -6,7 +6,7 @@ import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import { type Catalogue, parseCatalogue } from "./catalogue.ts";
 import { overlay } from "./overlay.ts";
-import { priceText, readPriceText } from "./price-text.ts";
+import { readPriceText } from "./price-text.ts";
 
 /**
  * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. The prices of each
@@ -34,12 +34,19 @@ export type PriceList = {
   unlisted(): readonly string[];
   /** The provider says that a listed model is gone: refreshes, unless it just tried. Never throws. */
   modelGone(): Promise<void>;
+  /**
+   * A usage of the model was above its request's bound, which is our loss. The third one takes the model out of service
+   * until the gateway starts again, unless UPSTREAM_PROBE permits such a provider.
+   */
+  exceededBound(model: string): void;
 };
 
 /** Reads a path of the provider as text; null if it does not exist. Throws `UpstreamFailure`. */
 type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
 
 const READ_MS = 20_000;
+/** Usages above their bound after which a model is no longer served. */
+const MOST_EXCESSES = 3;
 
 export function makePriceList(
   config: Pick<GatewayConfig, "upstream">,
@@ -50,6 +57,10 @@ export function makePriceList(
   const { pricesFile, aliases, catalogueShape: shape } = config.upstream;
   const betaModels = config.upstream.betaModels === "on";
   let latest: PriceSnapshot | undefined;
+  /** The text of its prices, of models that are out of service too. */
+  let latestPrices: string | undefined;
+  /** Usages above their bound, by model. */
+  const excesses = new Map<string, number>();
   /** The texts of snapshots that may not be stored yet, by id. */
   const unkept = new Map<string, string>();
   /** The list that the price file lies over; null if the provider gave none. */
@@ -68,9 +79,10 @@ export function makePriceList(
       told(snapshot, leftOut.length);
       unkept.set(id, prices);
     }
-    latest = snapshot;
+    latest = { ...snapshot, models: served(snapshot) };
+    latestPrices = prices;
     background(keep());
-    return snapshot;
+    return latest;
   }
 
   /**
@@ -122,8 +134,13 @@ export function makePriceList(
   }
 
   async function textOf(id: string): Promise<string | undefined> {
-    if (latest?.id === id) return priceText(latest.models.values());
+    if (latest?.id === id) return latestPrices;
     return unkept.get(id) ?? (await keyValue.get(keyOf(id))) ?? undefined;
+  }
+
+  function served({ models }: PriceSnapshot): PriceSnapshot["models"] {
+    const isServed = (id: string): boolean => (excesses.get(id) ?? 0) < MOST_EXCESSES;
+    return new Map([...models].filter(([id]) => isServed(id)));
   }
 
   function known(): PriceSnapshot | undefined {
@@ -146,6 +163,15 @@ export function makePriceList(
     async modelGone() {
       if (Math.abs(clock.now() - triedAtMs) < limits.goneModelRefreshMs) return;
       await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
+    },
+    exceededBound(model) {
+      if (config.upstream.probe !== "strict") return;
+      const times = (excesses.get(model) ?? 0) + 1;
+      excesses.set(model, times);
+      if (times !== MOST_EXCESSES || latest === undefined) return;
+      latest = { ...latest, models: served(latest) };
+      const alert = `it reported more than a request could use ${times} times: find out why, and start again`;
+      log("alert", "model_out_of_service", { model, alert });
     },
   };
 }

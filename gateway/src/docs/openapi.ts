@@ -16,7 +16,8 @@ export const apiInfo = {
   version: manifest.version,
   description:
     "An OpenAI-compatible API, paid from a prepaid balance in dollars. Every request reserves the most it can cost, and " +
-    "is charged what it used. What is under Inference is the same under `/v1`.",
+    "is charged what it used. What is under Inference is the same under `/v1`, as are `credits`, `key`, `generation` and " +
+    "`activity`.",
 };
 
 /** The OpenAPI 3.1 document, from the schemas that check bodies and queries and from the table of all errors. */

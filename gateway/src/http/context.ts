@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@inference/protocol/errors";
 import type { Context } from "hono";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
@@ -22,6 +23,8 @@ export type GatewayEnv = {
     held: BodyShare;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
+    /** The error that it was answered with. */
+    code?: ErrorCode;
     /** Where the request is counted. */
     route: RouteMetrics;
   };

@@ -10,6 +10,7 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
   const detail = errorDetail(error);
   const { metrics, environment } = context.get("gateway");
   metrics.refused(detail.code);
+  context.set("code", detail.code);
   const request = context.get("requestId");
   if (detail.code === "internal_error") environment.log("alert", "internal_error", { request, error: describe(error) });
   // The reason is for the operator only.

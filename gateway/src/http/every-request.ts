@@ -40,6 +40,12 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       }
       const waitedMs = context.env?.waitedMs ?? 0;
       gateway.metrics.answered(context.get("route"), response.status, waitedMs + clock.now() - at);
+      gateway.accessLog?.answered(context.get("requestId"), {
+        at,
+        route: context.get("route").name,
+        status: response.status,
+        code: context.get("code") ?? null,
+      });
       if (context.get("hasCommonHeaders") === true) return response;
       const { headers } = response;
       for (const [name, value] of Object.entries(commonHeaders(context.get("requestId")))) {

@@ -279,6 +279,11 @@ export class Call {
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
+    if (ending.costNanoUsd !== undefined) {
+      const listedNanoUsd = conclusion.chargeNanoUsd + conclusion.lossNanoUsd;
+      gateway.providerCosts.note(this.order.model.id, ending.costNanoUsd, listedNanoUsd);
+    }
+    if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };
@@ -314,7 +319,7 @@ export class Call {
     conclusion: Conclusion,
     options: { insist?: boolean; untilDurable?: boolean },
   ): Promise<void> {
-    const { environment, live, metrics } = this.#gateway;
+    const { accessLog, environment, live, metrics } = this.#gateway;
     const { id } = this;
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
@@ -332,13 +337,15 @@ export class Call {
     if (lossNanoUsd > 0) environment.log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
     // The sweeper skips it until now, because a full disk can delay a settle beyond the lease.
     live.delete(id);
+    accessLog?.ended(id, { model: this.order.model.id, costNanoUsd: chargeNanoUsd });
   }
 
   /** The sweeper ends a hold that is still open, with what is known then. */
   #lose(error: unknown): void {
-    const { environment, live } = this.#gateway;
+    const { accessLog, environment, live } = this.#gateway;
     environment.log("alert", "settle_failed", { request: this.id, error: String(error) });
     live.delete(this.id);
+    accessLog?.ended(this.id, null);
   }
 }
 

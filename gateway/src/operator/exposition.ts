@@ -1,4 +1,5 @@
 import { boundsMs, type Counts, type Histogram } from "./metrics.ts";
+import type { ProviderCosts } from "./provider-costs.ts";
 
 /** The gauges, measured at each request for /metrics. Null: unknown now, the metric has no sample then. */
 export type Gauge = { name: string; help: string; value: number | boolean | null; labels?: Labels };
@@ -7,7 +8,11 @@ type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [Labels, number];
 
 /** Prometheus' text format, version 0.0.4. Amounts are integers in nano-dollars, times are in seconds. */
-export function exposition(counts: Readonly<Counts>, gauges: readonly Gauge[]): string {
+export function exposition(
+  counts: Readonly<Counts>,
+  gauges: readonly Gauge[],
+  costs: ProviderCosts["byModel"],
+): string {
   const text: string[] = [];
   const family = (name: string, type: string, help: string, lines: readonly string[]): void => {
     text.push(`# HELP ${PREFIX}${name} ${help}`, `# TYPE ${PREFIX}${name} ${type}`, ...lines);
@@ -52,6 +57,14 @@ export function exposition(counts: Readonly<Counts>, gauges: readonly Gauge[]): 
   times("exchange_seconds", "From a request to its end.", [[{}, counts.exchange]]);
   counter("charged_nano_usd_total", "What customers were charged.", [[{}, counts.chargedNanoUsd]]);
   counter("lost_nano_usd_total", "What the provider bills and no customer owes.", [[{}, counts.lostNanoUsd]]);
+  const byModel = (sum: "reportedNanoUsd" | "listedNanoUsd"): Sample[] =>
+    [...costs].map(([model, cost]) => [{ model }, cost[sum]]);
+  counter(
+    "provider_cost_nano_usd_total",
+    "What the provider says that its answers cost, of answers that say it.",
+    byModel("reportedNanoUsd"),
+  );
+  counter("listed_cost_nano_usd_total", "What the same answers cost at the prices in force.", byModel("listedNanoUsd"));
   counter("sales_total", "Requests that agents served and customers were charged for.", [[{}, counts.sold]]);
   counter("sold_nano_usd_total", "What customers were charged for them.", [[{}, counts.soldNanoUsd]]);
   counter(

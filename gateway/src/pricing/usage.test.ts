@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseUsage } from "./usage.ts";
+import { parseUsage, reportedCost } from "./usage.ts";
 
 const plain = { prompt_tokens: 339, completion_tokens: 227, total_tokens: 566 };
 
@@ -89,4 +89,25 @@ test("a count a little above the bound is believed, one far above it is absurd",
   assert.equal(typeof parseUsage({ ...plain, prompt_tokens: 1_001_600 }, bound), "object");
   assert.equal(parseUsage({ ...plain, prompt_tokens: 1_001_601 }, bound), "malformed");
   assert.equal(parseUsage({ ...plain, completion_tokens: 1_003_201 }, bound), "malformed");
+});
+
+test("the provider's cost is read in each of its shapes, and one that cannot be is none", () => {
+  const read: [Record<string, unknown>, number | undefined][] = [
+    [{ usage: { cost: 0.0000012345 } }, 1_235],
+    [{ usage: { cost: 0 } }, 0],
+    [{ cost: 0.5 }, 500_000_000],
+    [{ cost: { usd: 0, diem: 0.00136 } }, 1_360_000],
+    [{ cost: { usd: 0.25, diem: 1 } }, 1_250_000_000],
+    [{ cost: { usd: 0.25 } }, 250_000_000],
+    [{ usage: { cost: 0.1 }, cost: { usd: 9 } }, 100_000_000],
+    [{ cost: { usd: -1, diem: "x" } }, undefined],
+    ...["0.5", -1, Number.NaN, 1e300, null, [1], true].map((cost): [Record<string, unknown>, undefined] => [
+      { usage: { cost } },
+      undefined,
+    ]),
+    [{}, undefined],
+  ];
+  for (const [answer, costNanoUsd] of read) {
+    assert.equal(reportedCost(answer).costNanoUsd, costNanoUsd, JSON.stringify(answer));
+  }
 });

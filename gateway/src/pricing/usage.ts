@@ -1,3 +1,5 @@
+import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { asObject } from "../json-object.ts";
 import type { TokenBound } from "./bound.ts";
 
 /**
@@ -28,6 +30,8 @@ export type ReportedUsage = {
   malformedUsage: boolean;
   /** A usage that counts more than the delivered answer, such as one after its end. A loss, and never charged. */
   beyond?: TokenUsage;
+  /** What the provider says that the answer costs it. It is compared with our prices, and never charged. */
+  costNanoUsd?: NanoUsd;
 };
 
 /** Of an answer that reports its usage once. */
@@ -49,6 +53,18 @@ export function besideContent(
   const { usage } = reported;
   const isNone = typeof usage === "object" && usage.completionTokens === 0 && (bound?.completionTokens ?? 0) > 0;
   return isNone && hasContent() ? reportedOnce("malformed") : reported;
+}
+
+/**
+ * The cost that an answer, or an event of it, names in dollars: `usage.cost` (OpenRouter), `cost`, or the sum of
+ * `cost.usd` and `cost.diem` (Venice, by what paid it; a diem is a dollar). Empty if it names none that can be.
+ */
+export function reportedCost({ cost, usage }: Readonly<Record<string, unknown>>): { costNanoUsd?: NanoUsd } {
+  const named = asObject(usage)?.cost ?? cost;
+  const parts = asObject(named);
+  const usd = parts === undefined ? named : Number(parts.usd ?? 0) + Number(parts.diem ?? 0);
+  if (typeof usd !== "number" || !(usd >= 0 && usd * 1e9 <= MAX_NANO_USD)) return {};
+  return { costNanoUsd: Math.round(usd * 1e9) };
 }
 
 /** No request uses this many tokens. */

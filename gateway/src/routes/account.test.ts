@@ -114,6 +114,8 @@ describe("GET /api/v1/credits", () => {
     settle(fixture, wallet, 1, DETAIL);
     const { text, body } = await get("/api/v1/credits");
     assert.match(text, /"total_usage":0\.000000001,.*"available":9\.999999999,/);
+    assert.deepEqual([body.balance, body.total_used], ["9.999999999", "0.000000001"]);
+    assert.equal((await get("/v1/credits")).text, text);
     assert.deepEqual(body.data, {
       total_credits: 10,
       total_credits_nano_usd: 10 * USD,

@@ -21,13 +21,14 @@ import { type ExactNumber, usd } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
 import type { Turns } from "../load/turns.ts";
 import { type CsvValue, csvLine } from "./csv.ts";
-import { endpoint } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
 export const getActivity = endpoint({
   method: "GET",
-  path: "/api/v1/activity",
+  prefixes: apiPrefixes,
+  path: "/activity",
   id: "getActivity",
   group: "Spending",
   title: "What was spent",

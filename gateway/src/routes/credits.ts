@@ -1,15 +1,17 @@
+import { formatUsd } from "@inference/protocol/money";
 import { creditsAnswer } from "@inference/protocol/wire/answers";
 import { toActivationObject } from "../activations/activation-object.ts";
 import { activationsOnTheirWay, pendingOf } from "../activations/on-their-way.ts";
 import { json, ok } from "../docs/operation.ts";
 import { requireAccount } from "../http/identify.ts";
 import { amounts } from "../http/money.ts";
-import { endpoint } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
 export const getCredits = endpoint({
   method: "GET",
-  path: "/api/v1/credits",
+  prefixes: apiPrefixes,
+  path: "/credits",
   id: "getCredits",
   group: "Spending",
   title: "The account's balance",
@@ -29,6 +31,8 @@ export const getCredits = endpoint({
     const pending = await pendingOf(gateway, account);
     const onTheirWay = await activationsOnTheirWay(gateway, account);
     return context.json({
+      balance: formatUsd(balance.availableNanoUsd ?? 0),
+      total_used: formatUsd(balance.settledNanoUsd),
       data: {
         ...amounts({
           total_credits: balance.limitNanoUsd ?? 0,

@@ -19,8 +19,8 @@ export type Endpoint = Operation & {
 /** @param endpoints All endpoints, for those that document them. */
 export type EndpointHandler = (context: GatewayContext, endpoints: readonly Endpoint[]) => Response | Promise<Response>;
 
-/** The inference API is the same under both prefixes. */
-export const inferencePrefixes = ["/api/v1", "/v1"] as const;
+/** Inference, and what its clients read of their account, is the same under both prefixes. */
+export const apiPrefixes = ["/api/v1", "/v1"] as const;
 
 type Declaration = Omit<Endpoint, "paths"> & {
   /** Prefixes that `path` is served under; none if absent. The first is documented. */

@@ -9,7 +9,7 @@ import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { signedReceiptOf } from "../inference/charge/receipt.ts";
-import { endpoint } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 import { settlementOf } from "./statement-objects.ts";
@@ -21,7 +21,8 @@ const query = z.strictObject({
 /** The receipt of another account is 404, as one that does not exist. */
 export const getGeneration = endpoint({
   method: "GET",
-  path: "/api/v1/generation",
+  prefixes: apiPrefixes,
+  path: "/generation",
   id: "getGeneration",
   group: "Spending",
   title: "The receipt of a request",

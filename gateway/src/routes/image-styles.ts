@@ -2,7 +2,7 @@ import { imageStylesAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
-import { endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { providerListErrors } from "./endpoint-errors.ts";
 import { readProviderList } from "./provider-list.ts";
 
@@ -10,7 +10,7 @@ const stylesShape = z.object({ object: z.literal("list"), data: z.array(z.string
 
 export const getImageStyles = endpoint({
   method: "GET",
-  prefixes: inferencePrefixes,
+  prefixes: apiPrefixes,
   path: "/image/styles",
   id: "getImageStyles",
   group: "Inference",

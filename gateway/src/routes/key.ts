@@ -9,7 +9,7 @@ import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
 import { amounts } from "../http/money.ts";
 import { toBudgetObject } from "./budget-object.ts";
-import { endpoint } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 import { toSessionObject } from "./session-object.ts";
@@ -17,7 +17,8 @@ import { toSessionObject } from "./session-object.ts";
 /** Of a session, the capacity is at most ten minutes old. */
 export const getOwnKey = endpoint({
   method: "GET",
-  path: "/api/v1/key",
+  prefixes: apiPrefixes,
+  path: "/key",
   id: "getOwnKey",
   group: "Keys",
   title: "The key or session that asks",

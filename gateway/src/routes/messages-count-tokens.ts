@@ -5,14 +5,14 @@ import { requireCredential } from "../http/credential.ts";
 import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import { parseCountTokens } from "../inference/requests/count-tokens.ts";
 import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
-import { endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 
 const parser = { name: "count_tokens", parse: parseCountTokens };
 
 export const countTokens = endpoint({
   method: "POST",
-  prefixes: inferencePrefixes,
+  prefixes: apiPrefixes,
   path: "/messages/count_tokens",
   id: "countTokens",
   group: "Inference",

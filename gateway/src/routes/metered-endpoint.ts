@@ -12,7 +12,7 @@ import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
-import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, type Endpoint, type EndpointHandler, endpoint } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 
 /** What a metered endpoint declares: its documentation and schemas, and what the request path needs to know. */
@@ -45,7 +45,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
   } = declaration;
   return endpoint({
     method: "POST",
-    prefixes: inferencePrefixes,
+    prefixes: apiPrefixes,
     path,
     id,
     group: "Inference",

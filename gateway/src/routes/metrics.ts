@@ -30,7 +30,7 @@ export const getMetrics = endpoint({
     if (sent === undefined) fail("missing_credentials", "Send METRICS_TOKEN as `Authorization: Bearer <token>`.");
     if (!isSame(sent, metricsToken))
       fail("invalid_api_key", "The token is not METRICS_TOKEN. See the gateway's settings.");
-    const text = exposition(gateway.metrics.counts, await readGauges(gateway, at));
+    const text = exposition(gateway.metrics.counts, await readGauges(gateway, at), gateway.providerCosts.byModel);
     return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
 });

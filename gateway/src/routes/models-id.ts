@@ -3,7 +3,7 @@ import { modelAnswer } from "@inference/protocol/wire/answers";
 import { describeModel } from "../catalogue/model-object.ts";
 import { json, ok } from "../docs/operation.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
-import { endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
 /** Characters of an id that an error message shows. */
@@ -11,7 +11,7 @@ const MAX_SHOWN = 100;
 
 export const getModel = endpoint({
   method: "GET",
-  prefixes: inferencePrefixes,
+  prefixes: apiPrefixes,
   path: "/models/{id}",
   takesRest: true,
   id: "getModel",

@@ -1,13 +1,13 @@
 import { modelNamesAnswer } from "@inference/protocol/wire/answers";
 import { catalogueQuery } from "@inference/protocol/wire/catalogue";
 import { json, ok } from "../docs/operation.ts";
-import { endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { providerListErrors } from "./endpoint-errors.ts";
 import { answerModelNames } from "./model-names.ts";
 
 export const getModelTraits = endpoint({
   method: "GET",
-  prefixes: inferencePrefixes,
+  prefixes: apiPrefixes,
   path: "/models/traits",
   id: "getModelTraits",
   group: "Inference",

@@ -5,13 +5,13 @@ import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
-import { endpoint, inferencePrefixes } from "./endpoint.ts";
+import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
 /** Lists the models that some endpoint can price and serve, with the operator's aliases last. */
 export const listModels = endpoint({
   method: "GET",
-  prefixes: inferencePrefixes,
+  prefixes: apiPrefixes,
   path: "/models",
   id: "listModels",
   group: "Inference",

@@ -23,7 +23,9 @@ import {
   withFault,
 } from "./pay.ts";
 
-const abortBillings = ["full", "partial", "none"] as const;
+const isDeep = process.env.DEEP === "1";
+/** What a provider bills of what is aborted changes no charge. */
+const abortBillings = isDeep ? (["full", "partial", "none"] as const) : (["partial"] as const);
 
 /** The charges of clients that left before the end, or that got no end, for every host. */
 export function testDepartures(startHost: StartHost): void {

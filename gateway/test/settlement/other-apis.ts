@@ -5,6 +5,7 @@ import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { alertsOf, checkSums, settledOne } from "./audit.ts";
 import { openStream } from "./chat-stream.ts";
+import { typicalFaults } from "./faulty-settlements.ts";
 import {
   assertDelivered,
   assertHold,
@@ -61,10 +62,14 @@ const others: Readonly<Record<string, Api>> = {
     hasFailed: /^event: error$/m,
   },
 };
+const isDeep = process.env.DEEP === "1";
 /** Answers without an end, and one after which the model gets no request for 30 s. */
 const leftOut = new Set(["hang-before-headers", "endless-headers", "stall", "endless-body", "429-retry-after"]);
 const faults = Object.keys(FAULTS).filter(
-  (name) => /^(answer|socket|stream|usage)$/.test(FAULTS[name]?.stage ?? "") && !leftOut.has(name),
+  (name) =>
+    /^(answer|socket|stream|usage)$/.test(FAULTS[name]?.stage ?? "") &&
+    !leftOut.has(name) &&
+    (isDeep || typicalFaults.has(name)),
 );
 
 /**

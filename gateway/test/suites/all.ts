@@ -18,7 +18,7 @@ import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
 import { testLargeBodies } from "./large-bodies.ts";
-import { testLimits } from "./limits.ts";
+import { testCeiling, testLimits } from "./limits.ts";
 import { testMessages } from "./messages.ts";
 import { testOtherClients } from "./other-clients.ts";
 import { testProviderFailures } from "./provider-failures.ts";
@@ -27,9 +27,8 @@ import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
 
-/** The behaviour in which hosts can differ: streams, clients that leave, large bodies, concurrency and time. */
+/** The behaviour in which hosts can differ: clients that leave, large bodies, concurrency and time. */
 export function testHostBehaviour(start: StartHost): void {
-  testOddStreams(start);
   testDepartures(start);
   testLargeBodies(start);
   testLimits(start);
@@ -72,6 +71,7 @@ export function testEndpoints(start: StartHost): void {
   testBadInput(start);
   testEncodedBodies(start);
   testLimits(start);
+  testCeiling(start);
   testFreeModel(start);
   testRefusedKey(start);
   testProviderFailures(start);

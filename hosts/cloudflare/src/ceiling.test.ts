@@ -12,7 +12,7 @@ import { endHolds, openHolds } from "./testing/open-holds.ts";
  * The day's ceiling under many accounts at once: never exceeded, and nearly all of it usable once allowances that nobody
  * uses were lowered, across midnight and through a `kill -9`. All want a tenth more each day than there is.
  */
-const [ACCOUNTS, STREAMS_EACH] = process.env.DEEP === "1" ? [200, 50] : [100, 6];
+const [ACCOUNTS, STREAMS_EACH, CUT] = process.env.DEEP === "1" ? [200, 50, 32] : [40, 8, 12];
 const STREAMS = ACCOUNTS * STREAMS_EACH;
 const AT_ONCE = 32;
 const USABLE = 0.95;
@@ -109,7 +109,7 @@ async function held(): Promise<number> {
   return (await Promise.all(accounts.map((account) => openHolds(edge, account)))).flat().length;
 }
 
-test("200 accounts at once never exceed the ceiling, and use it up, across midnight and through a kill", async () => {
+test(`${ACCOUNTS} accounts at once never exceed the ceiling, and use it up, across midnight and through a kill`, async () => {
   for (const { key } of await Promise.all(wallets.map((wallet) => edge.account(1_000_000_000, { address: wallet }))))
     keys.push(key);
   const midnight = windowStart("day", edge.now()) + DAY_MS;
@@ -125,7 +125,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   await lowerAll();
   const { settledNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: edge.now() });
   // All of them are admitted at once: none asks again while the process is dead.
-  const most = Math.min(AT_ONCE, Math.floor((lowNanoUsd - settledNanoUsd) / heldNanoUsd));
+  const most = Math.min(CUT, Math.floor((lowNanoUsd - settledNanoUsd) / heldNanoUsd));
   const cut = streamAll(STREAMS / 4, STREAMS / 4 + most, SLOWLY);
   await eventually(async () => assert.ok((await held()) > most / 2));
   await edge.restart();

@@ -17,6 +17,9 @@ import { endHolds } from "./testing/open-holds.ts";
  * written, and once it is durable. `reserve` binds account and key in one commit, `allow` asks the ceiling.
  */
 const moments: Moment[] = ["before", "unsaved", "saved"];
+const isDeep = process.env.DEEP === "1";
+/** Outside the deep run a stream meets all of them, and the rest one. */
+const someMoments: Moment[] = isDeep ? moments : ["unsaved"];
 const steps: CommandType[] = ["reserve", "allow", "checkpoint", "settle"];
 const evicted: Record<string, number> = {};
 
@@ -45,7 +48,7 @@ async function evictAt(eviction: Eviction): Promise<{ over(): Promise<number> }>
   };
 }
 
-for (const stream of [true, false]) {
+for (const stream of isDeep ? [true, false] : [true]) {
   for (const step of steps) {
     for (const moment of moments) {
       if (step === "checkpoint" && !stream) continue;
@@ -77,7 +80,7 @@ test("where an object is evicted at every try, what was served is charged once, 
   const made: { account: TestAccount; tag: string; isServed: boolean; name: string }[] = [];
   let failures = 0;
   for (const step of steps) {
-    for (const moment of moments) {
+    for (const moment of someMoments) {
       const account = await edge.account(USD);
       const tag = makeTag();
       const { over } = await evictAt({ step, moment, times: 1_000 });
@@ -105,7 +108,7 @@ test("where an object is evicted at every try, what was served is charged once, 
   }
   assert.equal(
     made.filter(({ isServed }) => isServed).length,
-    moments.length,
+    someMoments.length,
     "those that were evicted at a checkpoint",
   );
 });
@@ -124,7 +127,7 @@ const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: nu
   ["release", "nothing", {}],
 ];
 for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftovers) {
-  for (const moment of moments) {
+  for (const moment of someMoments) {
     test(`the sweeper, evicted at ${step}, ${moment}, ends what left ${name}`, async () => {
       const { address } = await edge.account(USD);
       const account = accountPartition(address);
@@ -154,6 +157,6 @@ test("at the end accounts, uses and the ceiling agree, and an eviction occurred 
   await checkSums(edge);
   console.log(`evicted: ${JSON.stringify(evicted)}`);
   for (const step of new Set([...steps, ...leftovers.map(([step]) => step)])) {
-    for (const moment of moments) assert.ok((evicted[`${step}, ${moment}`] ?? 0) > 0, `${step}, ${moment}`);
+    for (const moment of someMoments) assert.ok((evicted[`${step}, ${moment}`] ?? 0) > 0, `${step}, ${moment}`);
   }
 });

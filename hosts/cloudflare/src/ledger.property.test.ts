@@ -12,7 +12,7 @@ after(() => objects?.stop());
 
 const isDeep = process.env.DEEP === "1";
 testLaws((clock) => objects.open(clock), {
-  numRuns: isDeep ? 1_500 : 3,
+  numRuns: isDeep ? 1_500 : 1,
   numRepeats: isDeep ? 1 : 0,
   withKnown: isDeep,
   endOnFailure: true,

@@ -91,7 +91,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
     const deliveries = { send: this.#ledger.executeAll, acknowledge: (ids: string[]) => this.ownRows.acknowledge(ids) };
     this.#deliver = makeDeliveries({ ...deliveries, rows: { outbox: () => this.#durableOutbox() } });
-    ctx.blockConcurrencyWhile(async () => {
+    void ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
       this.#epoch = (await ctx.storage.get<number>(EPOCH)) ?? FIRST_EPOCH;
     });

@@ -16,10 +16,12 @@ const FIVE_DOLLARS = `7f${(5_000_000_000).toString(16).padStart(64, "0")}5f52602
 let chain: Anvil;
 let settlement: Address;
 const edges: Edge[] = [];
+let right: Edge | undefined;
 before(async () => {
   chain = await startAnvil();
   await chain.rpc("anvil_setCode", [pool, `0x${FIVE_DOLLARS}`]);
   settlement = await deploySettlement(chain.rpcUrl, { pool });
+  right = await startBeside({});
 });
 after(async () => {
   for (const edge of edges) await edge.stop();
@@ -67,7 +69,7 @@ async function ask(edge: Edge, session: string): Promise<{ status: number; code?
 }
 
 test("a session spends what the settlement's own pool gives it, without a setting that names the pool", async () => {
-  const edge = await startBeside({});
+  const edge = right ?? assert.fail();
   await chain.rpc("anvil_mine", ["0x1"]);
   const response = await fetch(`${edge.url}/v1/chat/completions`, {
     method: "POST",
@@ -80,7 +82,7 @@ test("a session spends what the settlement's own pool gives it, without a settin
 });
 
 test("a contract's owner signs in for it, as an identity separate from a wallet with that address", async () => {
-  const edge = await startBeside({});
+  const edge = right ?? assert.fail();
   const owner = makeWallet();
   const contracts = [makeWallet().address, makeWallet().address] as const;
   for (const address of contracts) {

@@ -21,8 +21,8 @@ const allPhases: [name: string, versions: Versions][] = [
   ["rolled back", { former: "older", latter: "older" }],
   ["half rolled back", { former: "newer", latter: "older" }],
 ];
-/** The first and the last one have each version before the other. */
-const phases = process.env.DEEP === "1" ? allPhases : allPhases.filter((_, index) => index % 3 === 0);
+const isDeep = process.env.DEEP === "1";
+const phases = isDeep ? allPhases : allPhases.slice(-1);
 let [, versions] = phases[0] ?? assert.fail();
 let front: Front = "former";
 let edge: Edge;
@@ -101,7 +101,7 @@ for (const [name, next] of phases) {
   });
 }
 
-const [ACCOUNTS, STREAMS_EACH] = process.env.DEEP === "1" ? [10, 20] : [4, 8];
+const [ACCOUNTS, STREAMS_EACH] = isDeep ? [10, 20] : [3, 4];
 
 test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and keeps nobody out`, async () => {
   front = "former";

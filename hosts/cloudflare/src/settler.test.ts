@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import type { CommandType } from "@inference/ledger/commands";
-import { accountPartition, chainPartition } from "@inference/ledger/partition";
+import { chainPartition } from "@inference/ledger/partition";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -20,8 +20,9 @@ const address: Address = "0x00000000000000000000000000000000000000ca";
 const METRICS = "metrics-token-of-this-test";
 const DOLLAR = 1_000_000_000;
 
+const isDeep = process.env.DEEP === "1";
 /** Before one step. The runtime waits longer after each before it rings the alarm again. */
-const evictions = process.env.DEEP === "1" ? 3 : 1;
+const evictions = isDeep ? 3 : 1;
 
 let chain: PrimaryChain;
 let edge: Edge;
@@ -161,9 +162,10 @@ async function evictionsLeft(): Promise<number> {
   return (await (await fetch(`${edge.url}/__evict`)).json()) as number;
 }
 
-const steps: CommandType[] = ["signChunk", "dropTransaction", "advance"];
+const steps: CommandType[] = isDeep ? ["signChunk", "dropTransaction", "advance"] : ["signChunk", "advance"];
 for (const step of steps) {
-  for (const moment of ["before", "after"] as const) {
+  // Outside the deep run each in its more dangerous moment: what is durable, and was not heard of.
+  for (const moment of isDeep ? (["before", "after"] as const) : (["after"] as const)) {
     test(`a chunk survives the eviction of the chain's object ${moment} ${step}`, async () => {
       await evictAt({ step, moment, times: moment === "before" ? evictions : 1 });
       const id = await request();
@@ -191,24 +193,4 @@ test("a day that is over is reconciled", async () => {
     const { data } = (await read("/api/v1/reconciliations")) as { data: { unexplained_nano_usd: number }[] };
     assert.equal(data.at(-1)?.unexplained_nano_usd, 0);
   });
-});
-
-test("an account without its rows takes over what the chain debited, and goes on from there", async () => {
-  const total = [...charges.values()].reduce((sum, charge) => sum + charge, 0);
-  const empty = await startEdge({
-    ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
-    ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
-  });
-  try {
-    const { key: other } = await empty.addKey(address);
-    await eventually(async () => {
-      const answer = await empty.chat(other, { messages: [{ role: "user", content: "hello" }] });
-      assert.equal(answer.status, 200, await answer.text());
-    });
-    const bill = await empty.read(accountPartition(address), { type: "bill" });
-    assert.deepEqual([bill.takenOverNanoUsd, bill.debitedNanoUsd], [total, total]);
-    assert.ok(bill.settledNanoUsd > total);
-  } finally {
-    await empty.stop();
-  }
 });

@@ -18,12 +18,23 @@ after(async () => {
   for (const server of servers) server.close();
 });
 
+/** The body of every request. */
+const BODY = "{}";
+
 /** @param answer Called with each request's path, once all of the request has come. */
 async function open(answer: (socket: Socket, path: string) => void) {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined).setNoDelay(true);
-    socket.on("data", (data: Buffer) => answer(socket, data.toString().split(" ")[1] ?? ""));
+    let request = "";
+    socket.on("data", (data: Buffer) => {
+      request += data.toString();
+      // Head and body may come apart.
+      if (!request.endsWith(BODY)) return;
+      const [, path = ""] = request.split(" ");
+      request = "";
+      answer(socket, path);
+    });
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -32,7 +43,7 @@ async function open(answer: (socket: Socket, path: string) => void) {
   upstreams.push(upstream);
   const { signal } = new AbortController();
   const send = (path: string): Promise<UpstreamResponse> =>
-    upstream.send({ method: "POST", url: `${url}${path}`, headers: {}, body: "{}", signal });
+    upstream.send({ method: "POST", url: `${url}${path}`, headers: {}, body: BODY, signal });
   return { send, connections: () => new Promise<number>((done) => server.getConnections((_, count) => done(count))) };
 }
 

@@ -105,7 +105,7 @@ describe("the memory for bodies", () => {
     const { bodyMemory } = stack.gateway;
     for (const letter of ["\u00e9", "\u20ac"]) {
       const account = await stack.account(USD);
-      const content = `${"x".repeat(100_000)}${letter}[[delay=700]]`;
+      const content = `${"x".repeat(100_000)}${letter}[[gate=${letter}]]`;
       const inFlight = ask(stack, account, bodyOf(content));
       await eventually(async () => (await stack.balance(account.address)).heldNanoUsd > 0);
       /** Half of all there is, with this body, if it has so many bytes. */
@@ -120,6 +120,7 @@ describe("the memory for bodies", () => {
         return isScarce;
       };
       assert.deepEqual([has(100_000), has(101_000)], [true, false]);
+      stack.simulator.simulator.gate(letter).resolve();
       assert.equal((await inFlight).status, 200);
     }
   });
@@ -150,7 +151,7 @@ describe("the memory for bodies", () => {
   test("holds of a request what is sent on, not what its client padded it with", async () => {
     const account = await stack.account(100 * USD);
     const { bodyMemory } = stack.gateway;
-    const padded = JSON.stringify(bodyOf("[[delay=6000]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
+    const padded = JSON.stringify(bodyOf("[[gate=padded]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
     const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
     // Five at once would be more than an eighth.
     const answers: Promise<WireAnswer>[] = [];
@@ -159,6 +160,7 @@ describe("the memory for bodies", () => {
       await eventually(() => stack.gateway.live.size === count);
     }
     assert.equal(bodyMemory.isScarce(), false);
+    stack.simulator.simulator.gate("padded").resolve();
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
   });
 
@@ -166,16 +168,17 @@ describe("the memory for bodies", () => {
     const { key } = await stack.account(100 * USD);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     // One for all, and not on the heap.
-    const body = Buffer.from(JSON.stringify(bodyOf("[[delay=6000]]", { metadata: { padding: "x".repeat(4 * MIB) } })));
+    const body = Buffer.from(JSON.stringify(bodyOf("[[gate=read]]", { metadata: { padding: "x".repeat(4 * MIB) } })));
     const before = bytesInUse();
     const answers: Promise<WireAnswer>[] = [];
-    for (let count = 1; count <= 16; count++) {
+    for (let count = 1; count <= 8; count++) {
       answers.push(sendHttp(stack.url, { path: CHAT, body, headers }));
       await eventually(() => stack.gateway.live.size === count);
     }
     const grown = bytesInUse() - before;
+    stack.simulator.simulator.gate("read").resolve();
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
-    assert.ok(grown < 16 * MIB, `${Math.round(grown / MIB)} MiB are kept of 64`);
+    assert.ok(grown < 16 * MIB, `${Math.round(grown / MIB)} MiB are kept of 32`);
   });
 
   test("is all given back", async () => {

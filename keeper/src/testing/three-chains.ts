@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { deploy } from "@inference/contracts/deploy";
 import { receiptOf } from "@inference/contracts/receipt";
@@ -29,9 +30,11 @@ import { foundry } from "viem/chains";
 import type { KeeperSettings } from "../settings.ts";
 
 /** Three local chains with everything deployed, without a relayer. */
-export type ThreeChains = AsyncDisposable & {
+export type ThreeChains = {
   sites: Readonly<Record<LocalChainName, ChainSite>>;
   settings(changes?: Partial<KeeperSettings>): KeeperSettings;
+  /** Restores the chains as they were when they were shared. */
+  revert(): Promise<void>;
 };
 export type ChainSite = LocalSite & {
   client: ReturnType<typeof clientOf>;
@@ -48,8 +51,28 @@ export const [alice, keeper, settler, deployer] = [account(0), account(1), accou
 /** ITokenBridge.Kind. */
 const ACTIVATION = 1;
 
-export async function startThreeChains(): Promise<ThreeChains> {
+let started: ReturnType<typeof start> | undefined;
+const stops: (() => void | PromiseLike<void>)[] = [];
+
+/** One set of chains for all test files of this process. */
+export async function shareThreeChains(): Promise<ThreeChains> {
+  started ??= start();
+  const chains = await started;
+  const clients = Object.values(chains.sites).map(({ client }) => client);
+  const ids = await Promise.all(clients.map((client) => client.snapshot()));
+  const revert = async (): Promise<void> => {
+    await Promise.all(clients.map((client, index) => client.revert({ id: ids[index] ?? "0x" })));
+  };
+  return { ...chains, revert };
+}
+
+after(async () => {
+  for (const stop of stops) await stop();
+});
+
+async function start(): Promise<Omit<ThreeChains, "revert">> {
   const anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
+  stops.push(...anvils.map((anvil) => () => anvil[Symbol.asyncDispose]()));
   const chains = byName((_, index) => ({ chainId: 31337 + index, rpcUrl: (anvils[index] as Anvil).rpcUrl }));
   const world = await prepareLocalChains({
     chains,
@@ -75,6 +98,7 @@ export async function startThreeChains(): Promise<ThreeChains> {
     return { ...site, client, contracts, at: (contract) => contracts[contract] ?? "0x", sent };
   });
   const folder = mkdtempSync(join(tmpdir(), "keeper-"));
+  stops.push(() => rmSync(folder, { recursive: true, force: true }));
   return {
     sites,
     settings: (changes = {}) => ({
@@ -90,10 +114,6 @@ export async function startThreeChains(): Promise<ThreeChains> {
       }),
       ...changes,
     }),
-    async [Symbol.asyncDispose]() {
-      await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
-      rmSync(folder, { recursive: true, force: true });
-    },
   };
 }
 

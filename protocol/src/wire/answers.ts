@@ -237,6 +237,8 @@ const ownSession = z.strictObject({
 export const ownKeyAnswer = z.strictObject({ data: z.union([ownKey, ownSession]) });
 
 export const creditsAnswer = z.strictObject({
+  balance: z.string().describe("`data.available`, for clients that read Vercel's AI Gateway."),
+  total_used: z.string().describe("`data.total_usage`, for the same clients."),
   data: z.strictObject({
     ...amounts("total_credits", "total_usage", "reserved", "available"),
     ...amounts("debited", "taken_over"),

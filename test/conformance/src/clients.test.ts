@@ -8,7 +8,7 @@ import { answerRows, type Row, rows } from "./rows.ts";
 import { openTarget, type Target } from "./target.ts";
 import { makeWire } from "./wire.ts";
 
-/** The tables of the README: each cell is a test, with a key of its own. */
+/** The tables of the README: each cell is a test, with a key of its own. The fast run has some of the columns. */
 let target: Target;
 before(async () => {
   target = await openTarget();

@@ -1,21 +1,40 @@
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { ACTIVATED_AMOUNT } from "./devnet.ts";
+import { startProviderSimulator } from "@inference/provider-simulator/server";
+import { ask } from "./ask.ts";
+import { ACTIVATED_AMOUNT, startDevnet } from "./devnet.ts";
 import { programs } from "./programs.ts";
 import type { ReadyFile } from "./ready.ts";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
-import { readCredits } from "./testing/api.ts";
-import { deployedFolder, type Launched, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
+import { chat, readBlock, readCredits } from "./testing/api.ts";
+import {
+  anyPorts,
+  deployedFolder,
+  type Launched,
+  launch,
+  processesOf,
+  stopLaunched,
+  temporaryFolder,
+} from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
 
 const DEPLOYING = "Deploying the dollars";
+const KEY = "my-own-key";
+let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
+/** The settings of a provider of the user's own. */
+const own = () => ({ UPSTREAM_BASE_URL: provider.url, UPSTREAM_API_KEY: KEY });
+
+before(async () => {
+  provider = await startProviderSimulator({ port: 0, masterKey: KEY, adminKey: "another" });
+});
+after(() => provider?.close());
 
 /** The last line, without progress. */
 function lastLine(output: { stderr: string }): string {
@@ -36,23 +55,14 @@ test("a port in use is one line that names the setting", async () => {
   folder.remove();
 });
 
-test("wrong settings are one line before the start", async () => {
-  const folder = temporaryFolder();
-  const started = launch(folder.path, { GATEWAY_PORT: "abc", PRIMARY_CHAIN_ID: "8453" });
-  equal(await started.exited, 1);
-  match(started.output.stderr, /^PRIMARY_CHAIN_ID 8453 is not .* GATEWAY_PORT must be a port number .* not abc\.\n$/);
-  folder.remove();
-});
-
-test("a damaged chain is one line with its file and what to do", async () => {
+test("a damaged chain is told with its file and what to do, and leaves no process", async () => {
   const folder = temporaryFolder();
   for (const name of ["primary", "secondary1", "secondary2"]) {
     writeFileSync(join(folder.path, `${name}.json`), '{"block":');
   }
   writeFileSync(join(folder.path, "deployment.json"), '{"primary":{"chainId":31337,"block":1,"contracts":{}}}');
-  const started = launch(folder.path);
-  equal(await started.exited, 1);
-  match(lastLine(started.output), /(primary|secondary[12])\.json is damaged: begin anew with npm start -- --fresh\.$/);
+  const damaged = /(primary|secondary[12])\.json is damaged: begin anew with npm start -- --fresh\.$/;
+  await rejects(startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } }), damaged);
   deepEqual(processesOf(folder.path), []);
   folder.remove();
 });
@@ -75,8 +85,20 @@ test("a start can be stopped while it deploys", async () => {
   folder.remove();
 });
 
+test("a provider that refuses the user's key is reported before there is a chain, and leaves no process", async () => {
+  const folder = temporaryFolder();
+  const progress: string[] = [];
+  const environment = { ...process.env, ...anyPorts, ...own(), UPSTREAM_API_KEY: "wrong", DEVNET_DIR: folder.path };
+  const starting = startDevnet({ environment, onProgress: (line) => progress.push(line) });
+  await rejects(starting, { name: "DevnetError", message: /UPSTREAM_API_KEY: .* does not accept it \(401\)/ });
+  ok(!progress.join().includes("local chains"), progress.join());
+  deepEqual(processesOf(folder.path), []);
+  folder.remove();
+});
+
 /** The folder of the tests below, which depend on each other. */
 const folder = deployedFolder();
+const DAY_MS = 86_400_000;
 let running: Launched;
 let ready: ReadyFile;
 after(() => folder.remove());
@@ -89,23 +111,42 @@ test("a devnet is ten processes: itself, three chains with a guard each, provide
 });
 
 test("after a kill amid transactions no process is left, the next start continues, and tokens on their way arrive once", async () => {
+  equal((await chat(ready, "alder-4b")).status, 200);
+  const { total_usage_nano_usd: usage } = await eventually(async () => {
+    const credits = await readCredits(ready.gatewayUrl, ready.apiKey);
+    return credits.reserved_nano_usd === 0 && credits.total_usage_nano_usd > 0 && credits;
+  });
   const before = walletOn(ready, "secondary2", 1);
   const primaryEid = ready.chains[0]?.chainId ?? 0;
   await before.mint(10_000_000n);
   const sender = keepActivating(ready);
-  await eventually(() => sender.sent >= 20);
+  const credited = async () => (await readCredits(ready.gatewayUrl, ready.apiKey)).total_credits_nano_usd;
+  await eventually(async () => sender.sent >= 8 && (await credited()) > 25_000_000_000);
   for (let count = 0; count < 5; count += 1) await before.bridge(primaryEid, 1_000_000n);
+  const final = await readBlock(ready.chains[0]?.rpcUrl ?? "", "finalized");
   running.kill("SIGKILL");
   sender.stop();
   await running.exited;
   await eventually(() => processesOf(folder.path).length === 0);
+  const day = ask(folder.path, { command: "day", args: [], say: () => {} });
+  await rejects(day, /^DevnetError: No devnet is running in .*: start one with npm start/);
 
+  // As after `npm run devnet -- day`.
+  writeFileSync(join(folder.path, "clock.json"), JSON.stringify({ offsetMs: DAY_MS }));
   running = launch(folder.path);
   const again = await running.ready();
-  equal(again.apiKey, ready.apiKey);
+  const { apiKey, contracts, wallets } = ready;
+  deepEqual(again, { ...again, apiKey, contracts, wallets, clockOffsetMs: DAY_MS });
+  for (const { rpcUrl } of again.chains) {
+    const { timestamp } = await readBlock(rpcUrl, "latest");
+    ok(Math.abs(timestamp * 1_000 - Date.now() - DAY_MS) < DAY_MS / 2, "the day is kept");
+  }
+  equal((await readBlock(again.chains[0]?.rpcUrl ?? "", `0x${final.number.toString(16)}`)).hash, final.hash);
   await eventually(async () => {
-    const { total_credits_nano_usd: total } = await readCredits(again.gatewayUrl, again.apiKey);
-    return total > 25_000_000_000 && BigInt(total) === (await creditOnChain(again));
+    const credits = await readCredits(again.gatewayUrl, again.apiKey);
+    equal(credits.total_usage_nano_usd, usage);
+    const total = credits.total_credits_nano_usd;
+    return total > 25_000_000_000 && BigInt(total - usage) === (await creditOnChain(again));
   });
   // The last transfers before the kill may be lost. The others arrive.
   const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];
@@ -127,11 +168,16 @@ test("a child that dies is one line with its name, and ends everything", async (
   deepEqual(processesOf(folder.path), []);
 });
 
-test("a fresh start forgets accounts and keys, begins with the saved deployment, and keeps foreign files", async () => {
-  const own = join(folder.path, "notes.txt");
-  writeFileSync(own, "mine");
-  const started = launch(folder.path, {}, "--fresh");
+test("a fresh start forgets accounts, keys and the day, and keeps the deployment and foreign files; here with a provider of the user's own", async () => {
+  const notes = join(folder.path, "notes.txt");
+  writeFileSync(notes, "mine");
+  const aliases = { MODEL_ALIASES: '{"smart":"no-such-model","small":"sim-small"}' };
+  const started = launch(folder.path, { ...own(), ...aliases }, "--fresh");
   const fresh = await started.ready();
+  deepEqual([fresh.provider, fresh.clockOffsetMs], [{ url: provider.url }, 0]);
+  const { stderr } = started.output;
+  ok(!stderr.includes("simulator"), stderr);
+  match(stderr, /^MODEL_ALIASES: the provider does not list no-such-model, which is called smart\.$/m);
   ok(!started.output.stderr.includes(DEPLOYING));
   deepEqual(fresh.contracts, ready.contracts);
   notEqual(fresh.apiKey, ready.apiKey);
@@ -139,7 +185,8 @@ test("a fresh start forgets accounts and keys, begins with the saved deployment,
   deepEqual([credits.total_credits_nano_usd, credits.total_usage_nano_usd], [Number(ACTIVATED_AMOUNT) * 1_000, 0]);
   const headers = { authorization: `Bearer ${ready.apiKey}` };
   equal((await fetch(`${fresh.gatewayUrl}/api/v1/key`, { headers })).status, 401);
-  ok(existsSync(own));
+  for (const model of ["sim-small", "small"]) equal((await chat(fresh, model)).status, 200);
+  ok(existsSync(notes));
   started.kill("SIGINT");
   equal(await started.exited, 0);
   deepEqual(processesOf(folder.path), []);

@@ -9,6 +9,7 @@ import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 /** The wallet program on the gateway's page works verbatim on every chain. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
+const isDeep = process.env.DEEP === "1";
 let devnet: TestedDevnet;
 let steps: Map<string, string>;
 
@@ -20,9 +21,9 @@ before(async () => {
 describe("with a private key and the gateway's URL alone, the program turns dollars into an answer", {
   concurrency: true,
 }, () => {
-  for (const [index, chainId] of [31337, 31338, 31339].entries()) {
+  for (const chainId of isDeep ? [31337, 31338, 31339] : [31339]) {
     test(`on chain ${chainId}`, async () => {
-      const said = await run([...steps.values()].join("\n\n"), { wallet: index + 1, chainId });
+      const said = await run([...steps.values()].join("\n\n"), { wallet: chainId - 31336, chainId });
       await assertAnswered(said, 5);
     });
   }
@@ -43,9 +44,10 @@ test("what fails is named by the ABIs that the program read, before it is sent",
   const program = [...steps].filter(([id]) => ["connect", "approve", "mint", "activate"].includes(id));
   const code = program.map(([, piece]) => piece).join("\n\n");
   const on = { wallet: 2, chainId: 31338 };
+  await rejects(run(code.replace("value: fee", "value: fee - 1n"), on), /LZ_InsufficientFee/);
+  if (!isDeep) return;
   await rejects(run(code.replace('parseUnits("5", 6)', 'parseUnits("5000000", 6)'), on), /ERC20InsufficientBalance/);
   await rejects(run(code.replace("amount * scale", "amount * scale - 1n"), on), /ERC20InsufficientAllowance/);
-  await rejects(run(code.replace("value: fee", "value: fee - 1n"), on), /LZ_InsufficientFee/);
 });
 
 test("the gateway tells where everything is, as ready.json does", async () => {

@@ -189,11 +189,9 @@ function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, an
   const isSomething = isChat ? answer.elements() > 0 || typeof reported.usage === "object" : delivered.events > 0;
   if (!isSomething && delivered.isBlocked !== true) throw new UnusableAnswer("is empty", { reported });
   checkModel(gateway, call, answer.model());
-  const { usage, malformedUsage } = reported;
   return {
     kind: "answer",
-    usage,
-    malformedUsage,
+    ...reported,
     delivered,
     complete: true,
     as: "whole",

@@ -133,13 +133,21 @@ const rows: Row[] = [
 for (const [what, quote, ending, basis, chargeNanoUsd, lossNanoUsd] of rows) {
   test(`${what}: ${chargeNanoUsd} charged by ${basis}, ${lossNanoUsd} lost`, () => {
     const outcome = basis === "nothing" ? "release" : "settle";
-    assert.deepEqual(conclude(quote, ending), { outcome, chargeNanoUsd, lossNanoUsd, basis, alert: null });
+    const told = { alert: null, exceedsBound: false };
+    assert.deepEqual(conclude(quote, ending), { outcome, chargeNanoUsd, lossNanoUsd, basis, ...told });
   });
 }
 
 test("a usage above the hold costs the hold, and the operator is told of the rest", () => {
   const alert = "the provider reported more than the request could use";
-  const charged = { outcome: "settle", chargeNanoUsd: 700, lossNanoUsd: 100, basis: "usage", alert };
+  const charged = {
+    outcome: "settle",
+    chargeNanoUsd: 700,
+    lossNanoUsd: 100,
+    basis: "usage",
+    alert,
+    exceedsBound: true,
+  };
   for (const malformedUsage of [false, true]) {
     const ending = answer("whole", tokens(50), { ...largeUsage, malformedUsage });
     assert.deepEqual(conclude(text, ending), charged);

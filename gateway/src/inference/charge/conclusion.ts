@@ -45,6 +45,8 @@ export type Conclusion = {
   lossNanoUsd: NanoUsd;
   basis: "nothing" | "usage" | "flat" | "delivered" | "hold";
   alert: string | null;
+  /** The provider reported more than the request could use. */
+  exceedsBound: boolean;
 };
 
 /** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
@@ -119,8 +121,9 @@ export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
 
 function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]): Conclusion {
   const lossNanoUsd = Math.max(0, amountNanoUsd - quote.maxNanoUsd);
-  const alert = lossNanoUsd > 0 ? "the provider reported more than the request could use" : null;
-  return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
+  const exceedsBound = lossNanoUsd > 0;
+  const alert = exceedsBound ? "the provider reported more than the request could use" : null;
+  return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert, exceedsBound };
 }
 
 /** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
@@ -131,5 +134,5 @@ function concludeNothing(quote: Quote, { usage, beyond, mayBill }: NothingCame &
 }
 
 function release(lossNanoUsd: NanoUsd): Conclusion {
-  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
+  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null, exceedsBound: false };
 }

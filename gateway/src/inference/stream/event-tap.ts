@@ -61,8 +61,12 @@ export function eventTap(
       keepAlive: () => encoder.encode(writer?.keepAlive() || KEEP_ALIVE),
     },
     reported() {
-      const { usage, malformedUsage, beyond } = result;
-      return { usage, malformedUsage, ...(beyond === undefined ? {} : { beyond }) };
+      const { usage, malformedUsage, beyond, costNanoUsd } = result;
+      const rest = {
+        ...(beyond === undefined ? {} : { beyond }),
+        ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
+      };
+      return { usage, malformedUsage, ...rest };
     },
     delivered: () => result.delivered,
     upstreamId: () => result.upstreamId,

@@ -1,5 +1,5 @@
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
-import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
+import { besideContent, parseUsage, reportedCost, reportedOnce } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { measureElements } from "./json-elements.ts";
@@ -22,7 +22,8 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
   const content = answer[options.content];
   const list: readonly unknown[] = Array.isArray(content) ? content : [];
   const measured = measureElements(kind, list);
-  const reported = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, () => measured.bytes > 0);
+  const usage = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, () => measured.bytes > 0);
+  const reported = { ...usage, ...reportedCost(answer) };
   const isFailure = kind === "choices" && measured.bytes === 0 && list.some(isFailedChoice);
   const { id, model } = answer;
   return {

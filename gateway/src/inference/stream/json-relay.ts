@@ -11,7 +11,7 @@ import {
 } from "../../http/json/json-scan.ts";
 import { parseJson } from "../../json-object.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
-import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
+import { besideContent, nothingReported, parseUsage, type ReportedUsage, reportedCost } from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { makeSecretRemover } from "./secret-remover.ts";
@@ -63,6 +63,8 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
   let passes = false;
   let hasError = false;
   let reported: ReportedUsage = nothingReported;
+  /** The members that may name the provider's cost. */
+  const said: { cost?: unknown; usage?: unknown } = {};
   let upstreamId: string | null = null;
   let model: string | null = null;
 
@@ -135,6 +137,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     const value = text === undefined ? text : parseJson(text);
     if (name === "error" && value !== null) fail();
     else if (name === "usage") noteUsage(text === undefined ? "too large" : value);
+    else if (name === "cost") said.cost = value;
     else if (name === "id" && typeof value === "string") upstreamId ??= value;
     else if (name === "model" && typeof value === "string") model ??= value;
   }
@@ -143,6 +146,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     const usage = parseUsage(value, bound);
     const malformedUsage = reported.malformedUsage || usage === "malformed";
     reported = { usage: usage === "missing" ? reported.usage : usage, malformedUsage };
+    said.usage = value;
   }
 
   /** Nothing more passes. A usage may still come. */
@@ -179,7 +183,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
   }
 
   function believed(): ReportedUsage {
-    return besideContent(reported, bound, () => elements.delivered().bytes > 0);
+    return { ...besideContent(reported, bound, () => elements.delivered().bytes > 0), ...reportedCost(said) };
   }
 
   return {

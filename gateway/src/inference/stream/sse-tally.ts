@@ -4,6 +4,7 @@ import {
   besideContent,
   parseUsage,
   type ReportedUsage,
+  reportedCost,
   reportedOnce,
   type TokenUsage,
   type UsageReading,
@@ -70,6 +71,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   /** Whether a usage from here on may count content that the client does not get. */
   let isBeyond = false;
   let beyond: TokenUsage | undefined;
+  let cost: Pick<ReportedUsage, "costNanoUsd"> = {};
 
   const isClosed = (): boolean => done || fault !== null;
 
@@ -94,6 +96,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   function noteUsage(chunk: Record<string, unknown>): void {
     if (upstreamId === null && typeof chunk.id === "string") upstreamId = chunk.id;
     if (model === null && typeof chunk.model === "string") model = chunk.model;
+    cost = { ...cost, ...reportedCost(chunk) };
     const said = reportedOnce(parseUsage(chunk.usage, bound));
     const { usage: reading } = besideContent(said, bound, () => delivered.bytes > 0);
     head ??= chunk;
@@ -131,7 +134,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
       const isFinished = begun !== 0 && (begun & ~finished) === 0;
       const complete = done || (isFinished && fault === null);
       const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
-      const reported = { usage, malformedUsage, ...(beyond === undefined ? {} : { beyond }) };
+      const reported = { usage, malformedUsage, ...cost, ...(beyond === undefined ? {} : { beyond }) };
       return { delivered: { ...seen }, ...reported, upstreamId, model, finishReason, done, complete, fault };
     },
   };

@@ -34,6 +34,7 @@ test("content passes byte for byte, usage is swallowed and counted, and so is wh
     delivered: { bytes: 4 + 7, events: 2 },
     usage: { promptTokens: 339, completionTokens: 227, cacheReadTokens: 128, cacheWriteTokens: 0, reasoningTokens: 32 },
     malformedUsage: false,
+    costNanoUsd: 1_360_000,
     upstreamId: "chatcmpl-1",
     model: "m",
     finishReason: "stop",

@@ -60,6 +60,7 @@ export async function startEdge(
         ...(subKeys ? { UPSTREAM_ADMIN_KEY: `${masterKey}-admin` } : {}),
         // A test meets this limit only if it is about it.
         UPSTREAM_FAILURES: "0",
+        ACCESS_LOG: "1",
         ...settings,
       },
     });

@@ -7,7 +7,7 @@ import { openDatabase } from "../database.ts";
 import { withBooks } from "./books.ts";
 import { gatewayUrl, launch } from "./processes.ts";
 
-testKills(openHost, 2);
+testKills(openHost, 1);
 
 /** At its start it knows by itself that whatever is held is nobody's. */
 function openHost(): MortalHost {

@@ -81,7 +81,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
   const file = join(folder, "gateway.sqlite");
-  const database = openDatabase(file);
+  // What a power cut takes is not under test here.
+  const database = openDatabase(file, "NORMAL");
   const keyValue = openKeyValue(`${file}-kv`, now);
   const logged: Stack["logged"] = [];
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });

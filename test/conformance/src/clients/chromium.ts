@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium as launcher, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type { Client, Connection } from "./client.ts";
 import { type PlainAnswer, type PlainRequest, plainCalls } from "./plain.ts";
 
@@ -36,6 +36,8 @@ export const chromium: Client = {
 let started: Promise<{ browser: Browser; site: Site }> | undefined;
 
 async function start(): Promise<{ browser: Browser; site: Site }> {
+  // Loading it takes a second.
+  const { chromium: launcher } = await import("playwright-core");
   return { browser: await launcher.launch({ executablePath, args: ["--no-sandbox"] }), site: await serveEmptyPage() };
 }
 

@@ -1,5 +1,4 @@
-import { type AIMessage, type AIMessageChunk, HumanMessage, type UsageMetadata } from "@langchain/core/messages";
-import { ChatOpenAI, DallEAPIWrapper, OpenAIEmbeddings } from "@langchain/openai";
+import type { AIMessage, AIMessageChunk, UsageMetadata } from "@langchain/core/messages";
 import OpenAI from "openai";
 import { type Ask, type Client, cannotDo, type Said, tool } from "./client.ts";
 
@@ -16,6 +15,9 @@ export const langchain: Client = {
     "embeddings: usage": "Its embeddings are the vectors alone.",
   },
   async open({ baseUrl, apiKey, wire, retries }) {
+    // Loading them takes a second.
+    const { HumanMessage } = await import("@langchain/core/messages");
+    const { ChatOpenAI, DallEAPIWrapper, OpenAIEmbeddings } = await import("@langchain/openai");
     const configuration = { baseURL: baseUrl, fetch: wire.fetch };
     const options = { apiKey, configuration, maxRetries: retries };
     const modelFor = ({ model, maxTokens, withTool }: Ask) => {
@@ -42,8 +44,10 @@ export const langchain: Client = {
         return { vectors, tokens: Number.NaN };
       },
       async image({ model, prompt }) {
-        const painter = new Painter({ apiKey, model, dallEResponseFormat: "b64_json" });
-        painter.client = new OpenAI({ apiKey, baseURL: baseUrl, fetch: wire.fetch, maxRetries: retries });
+        const painter = new DallEAPIWrapper({ apiKey, model, dallEResponseFormat: "b64_json" });
+        // Its constructor has no place for a `fetch`.
+        const client = new OpenAI({ apiKey, baseURL: baseUrl, fetch: wire.fetch, maxRetries: retries });
+        Object.assign(painter, { client });
         return Buffer.from(await painter.invoke(prompt), "base64");
       },
       speak: cannotDo,
@@ -56,11 +60,6 @@ export const langchain: Client = {
     };
   },
 };
-
-/** Its constructor has no place for a `fetch`. */
-class Painter extends DallEAPIWrapper {
-  declare client: OpenAI;
-}
 
 function saidOf(message: AIMessage | AIMessageChunk): Said {
   const { tool_calls: calls = [], response_metadata: metadata } = message;

@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
 import type { Hex } from "viem";
-import { checkDeployment } from "./check.ts";
 
 /** `npm run check:deployment`: docs/staging.md. */
 const HELP = `CHECK_PRIVATE_KEY=0x... npm run check:deployment -- https://gateway.example
@@ -19,6 +18,8 @@ if (!URL.canParse(url)) explain(1, "The gateway's URL is missing or no URL.");
 if (!/^0x[0-9a-fA-F]{64}$/.test(privateKey)) {
   explain(1, "CHECK_PRIVATE_KEY must be a wallet's private key: 0x and 64 hexadecimal digits.");
 }
+// Its packages take a second to load.
+const { checkDeployment } = await import("./check.ts");
 const problems = await checkDeployment({
   url: url.replace(/\/+$/, ""),
   privateKey: privateKey as Hex,

@@ -12,7 +12,7 @@ import { openTarget, type Target } from "../target.ts";
  * it refuses. Each served request has a receipt.
  */
 const isDeep = process.env.DEEP === "1";
-const CONNECTIONS = Number(process.env.FUZZ_CONNECTIONS ?? (isDeep ? 50_000 : 500));
+const CONNECTIONS = Number(process.env.FUZZ_CONNECTIONS ?? (isDeep ? 50_000 : 200));
 /** Some are whole requests, and an account has at most 32 in flight. */
 const AT_ONCE = 100;
 /** A client that half-closes its connection counts as gone, so the test does so only after this silence. */

@@ -29,3 +29,15 @@ export async function readBlock(rpcUrl: string, block: string): Promise<Block> {
 export async function spent({ gatewayUrl, apiKey }: Pick<ReadyFile, "gatewayUrl" | "apiKey">): Promise<number> {
   return (await readCredits(gatewayUrl, apiKey)).total_usage_nano_usd;
 }
+
+/** Asks a model for an answer of at most eight tokens. */
+export function chat(
+  { gatewayUrl, apiKey }: Pick<ReadyFile, "gatewayUrl" | "apiKey">,
+  model: string,
+): Promise<Response> {
+  return fetch(`${gatewayUrl}/api/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 8 }),
+  });
+}

@@ -52,6 +52,9 @@ export function testThreeChains(running: () => Devnet): void {
         await booksAgree();
       });
 
+      // The fast run goes on from one of them: the chains differ in their dollars alone.
+      if (name === "secondary1" && process.env.DEEP !== "1") continue;
+
       test(`tokens go from ${name} to the primary and back, and are never twice`, async () => {
         const there = chain(name, index + 1);
         const here = chain("primary", index + 1);

@@ -11,8 +11,7 @@ import { runFuzz, type Send } from "./worker.ts";
  * Requests of each API that is translated. They go to the gateway without a connection, because connections would take
  * most of the time; `http.fuzz.test.ts` sends some of them over connections, on every host.
  */
-const isDeep = process.env.DEEP === "1";
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? (isDeep ? 500_000 : 1_500));
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 500_000);
 const seed = Number(process.env.FUZZ_SEED ?? 1);
 const skip = process.env.CONFORMANCE_URL === undefined ? false : "Without a connection there is no gateway elsewhere.";
 

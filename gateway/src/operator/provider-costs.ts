@@ -1,0 +1,38 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Environment } from "../environment.ts";
+
+/**
+ * What the provider says that its answers cost, beside what they cost at the prices in force, of each model since the
+ * start of the process. A provider that charges more than it lists costs the operator the difference.
+ */
+export type ProviderCosts = {
+  note(model: string, reportedNanoUsd: NanoUsd, listedNanoUsd: NanoUsd): void;
+  readonly byModel: ReadonlyMap<string, Readonly<Costs>>;
+};
+
+type Costs = { reportedNanoUsd: NanoUsd; listedNanoUsd: NanoUsd; told: Told };
+/** The sums when the operator was last told. */
+type Told = { reportedNanoUsd: NanoUsd; listedNanoUsd: NanoUsd };
+
+/** The operator is told of a cent that is more than one per cent above the list price, and then of the next. */
+const LEAST_DRIFT_NANO_USD = 10_000_000;
+const LEAST_DRIFT_SHARE = 0.01;
+
+export function makeProviderCosts({ log }: Pick<Environment, "log">): ProviderCosts {
+  const byModel = new Map<string, Costs>();
+  return {
+    byModel,
+    note(model, reportedNanoUsd, listedNanoUsd) {
+      const none = { reportedNanoUsd: 0, listedNanoUsd: 0 };
+      const costs = byModel.get(model) ?? { ...none, told: none };
+      byModel.set(model, costs);
+      costs.reportedNanoUsd += reportedNanoUsd;
+      costs.listedNanoUsd += listedNanoUsd;
+      const sinceNanoUsd = costs.listedNanoUsd - costs.told.listedNanoUsd;
+      const driftNanoUsd = costs.reportedNanoUsd - costs.told.reportedNanoUsd - sinceNanoUsd;
+      if (driftNanoUsd < LEAST_DRIFT_NANO_USD || driftNanoUsd <= sinceNanoUsd * LEAST_DRIFT_SHARE) return;
+      costs.told = { reportedNanoUsd: costs.reportedNanoUsd, listedNanoUsd: costs.listedNanoUsd };
+      log("alert", "provider_cost", { model, driftNanoUsd, listedNanoUsd: sinceNanoUsd });
+    },
+  };
+}
