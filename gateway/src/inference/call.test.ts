@@ -26,7 +26,7 @@ const whole: Ending = {
 const order = {
   upstreamPath: "/chat/completions",
   upstreamBody: "{}",
-  model: { id: MODEL },
+  model: { id: MODEL, features: {} },
   stream: false,
   quote: {
     maxNanoUsd: 5,

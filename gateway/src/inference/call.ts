@@ -16,7 +16,7 @@ import { nothingReported } from "../pricing/usage.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
 import { type Conclusion, conclude, type Ending, withoutCharge } from "./charge/conclusion.ts";
-import { receiptDetail, signReceipt, tallyOf } from "./charge/receipt.ts";
+import { countedOf, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -106,7 +106,7 @@ export class Call {
     const asker = { model, account: partition, key: funding.upstreamKey };
     let turn = queue.tryEnter(asker);
     if (turn === null) {
-      await requireFunds(gateway, request, order.quote, funding.spender);
+      await requireFunds(gateway, request, order, funding.spender);
       turn = await queue.enter(asker, request.clientGone);
     }
     let isAdmitted = false;
@@ -324,7 +324,7 @@ export class Call {
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
     const at = environment.clock.now();
-    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), ...countedOf(receipt) };
     const command =
       outcome === "settle"
         ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...end } as const)

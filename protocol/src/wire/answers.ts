@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
-import { limitResets, windows } from "../window.ts";
+import { keyLimitNames } from "../key-limit.ts";
+import { dollarWindows, limitResets } from "../window.ts";
 import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
@@ -196,6 +197,18 @@ const key = z.strictObject({
   ...amounts("usage", "reserved"),
   created_at: time,
   expires_at: time.nullable(),
+  limits: z
+    .array(
+      z.strictObject({
+        name: z.enum(keyLimitNames),
+        unit: z.enum(["nano_usd", "requests", "tokens"]),
+        ...{ limit: count, used: count, reserved: count, remaining: count },
+        resets_at: time.nullable(),
+      }),
+    )
+    .describe("All limits of the key. The first one in dollars is also under `limit`."),
+  models: z.array(z.string()).nullable().describe("Ids of models, or beginnings with `*`; null: all models."),
+  private: z.boolean().describe("Whether it may use models alone that the provider calls private."),
 });
 
 export const keyAnswer = z.strictObject({ data: key });
@@ -205,7 +218,7 @@ export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
 
 const budget = z.strictObject({
   name: z.enum(["balance", "key", "capacity", "ceiling"]),
-  window: z.enum(windows),
+  window: z.enum(dollarWindows),
   ...amountsOrNull("limit"),
   ...amounts("usage", "reserved"),
   ...amountsOrNull("remaining"),
@@ -226,7 +239,7 @@ const ownKey = z.strictObject({
 });
 
 const ownSession = z.strictObject({
-  ...key.omit({ id: true, name: true, disabled: true }).shape,
+  ...key.omit({ id: true, name: true, disabled: true, limits: true, models: true, private: true }).shape,
   address: address.describe("Of the wallet that signed in."),
   agent_token: address.nullable().describe("The agent that the session speaks for."),
   label: z.string().describe("Whose capacity it is: the agent's token, or the wallet."),

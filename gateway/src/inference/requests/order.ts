@@ -1,3 +1,4 @@
+import type { UsedModel } from "@inference/ledger/commands";
 import type { Model } from "@inference/protocol/model";
 import type { Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
@@ -54,6 +55,13 @@ export type LimitChoice = {
   /** The order with a smaller output limit. */
   rewrite(maxTokens: number): WrittenOrder;
 };
+
+/** The most tokens that a request can use, and the model: what a key's terms ask of it. */
+export function usedTerms({ quote, model }: Pick<Order, "quote" | "model">): { tokens: number; model: UsedModel } {
+  const { promptTokens = 0, completionTokens = 0 } = quote.bound ?? {};
+  const isPrivate = model.features.privacy === "private";
+  return { tokens: promptTokens + completionTokens, model: { id: model.id, isPrivate } };
+}
 
 /** Writes a body to send. */
 export function writeBody(fields: object): Uint8Array {
