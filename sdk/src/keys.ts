@@ -1,7 +1,7 @@
 import { type KeyRequest, type KeyTermTexts, keyMessageText } from "@inference/protocol/key-message";
 import { formatUsd } from "@inference/protocol/money";
 import type { LimitReset } from "@inference/protocol/window";
-import type { keyAnswer, keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
+import type { keyAnswer, keysAnswer, newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { generateSiweNonce } from "viem/siwe";
 import type * as z from "zod";
 import { gatewayTime } from "./clock.ts";

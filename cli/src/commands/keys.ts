@@ -1,4 +1,4 @@
-import { keyAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
+import { keyAnswer, newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import {
   type ApiKey,
   type Connection,

@@ -85,6 +85,9 @@ test("a stream without a usage, or with one that cannot be, is named", async () 
 
 test("a model that does not answer is passed over for the next, and none that answers stops no start", async () => {
   const away = new UpstreamFailure("sent", "the connection broke");
+  const failing = { text: stream({ error: { message: "overloaded" } }) };
+  const third = await probe(failing, { status: 429 }, { text: stream(told(1)) });
+  assert.deepEqual([third.problems, third.asked.length], [[], 3]);
   const second = await probe({ status: 429 }, { text: stream(told(2)) });
   assert.deepEqual(
     second.asked.map(({ model }) => model),

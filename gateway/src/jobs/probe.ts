@@ -48,7 +48,7 @@ export async function probeProvider(parts: ProbeParts): Promise<string[]> {
 
 type Answer = { usage: UsageReading; isCut: boolean; mostUsd: string; costUsd: string | null };
 
-/** Text models from the cheapest. Free ones are last: providers serve them when they have nothing else to do. */
+/** Text models from the cheapest. Free ones are last, because providers often refuse them while they are busy. */
 function cheapest(models: Iterable<Model>): Model[] {
   const priceOf = ({ price }: Model): bigint => (price.kind === "text" ? price.rates.input + price.rates.output : 0n);
   return [...models]
@@ -79,6 +79,7 @@ async function ask(
     const { text, isCut } = await readStart(response);
     if (response.status !== 200) return `it answered ${response.status}`;
     const usage = usageOf(text);
+    if (usage === undefined) return "its stream has an error";
     const costUsd = typeof usage === "object" ? formatUsd(quote.chargeForUsage(usage)) : null;
     return { usage, isCut, mostUsd: formatUsd(quote.maxNanoUsd), costUsd };
   } catch (error) {
@@ -98,11 +99,13 @@ async function readStart({ body }: UpstreamResponse): Promise<{ text: string; is
   return { text: new TextDecoder().decode(joinBytes(chunks)), isCut: bytes > MAX_ANSWER_BYTES };
 }
 
-/** The last usage of a stream. */
-function usageOf(stream: string): UsageReading {
+/** The last usage of a stream; undefined if the stream has an error. */
+function usageOf(stream: string): UsageReading | undefined {
   let usage: unknown;
   for (const line of stream.split(/\r?\n/)) {
-    usage = (line.startsWith("data:") ? parse(line.slice(5))?.usage : undefined) ?? usage;
+    const event = line.startsWith("data:") ? parse(line.slice(5)) : undefined;
+    if (event?.error !== undefined && event.error !== null) return undefined;
+    usage = event?.usage ?? usage;
   }
   return parseUsage(usage);
 }

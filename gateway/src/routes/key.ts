@@ -1,7 +1,7 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { type BudgetView, keyBudgets } from "@inference/ledger/reads";
-import { ownKeyAnswer } from "@inference/protocol/wire/answers";
+import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { readApiKey } from "../auth/api-keys.ts";
 import { spenderOf } from "../auth/spender.ts";
 import { json, ok } from "../docs/operation.ts";

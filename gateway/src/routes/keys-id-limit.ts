@@ -1,4 +1,4 @@
-import { keyAnswer } from "@inference/protocol/wire/answers";
+import { keyAnswer } from "@inference/protocol/wire/key-answers";
 import { setApiKeyTerms } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSigned } from "../http/signed-message.ts";

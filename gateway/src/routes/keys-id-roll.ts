@@ -1,4 +1,4 @@
-import { newKeyAnswer } from "@inference/protocol/wire/answers";
+import { newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { rollApiKey } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSigned } from "../http/signed-message.ts";

@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import { keyLimitNames, makeKeyLimit } from "@inference/protocol/key-limit";
-import { deletedAnswer, keyAnswer } from "@inference/protocol/wire/answers";
+import { deletedAnswer, keyAnswer } from "@inference/protocol/wire/key-answers";
 import * as z from "zod";
 import { changeApiKey, type KeyChange, revokeApiKey } from "../auth/api-keys.ts";
 import { keyCount, keyModels, keyName, parseLimit } from "../auth/key-terms.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseSiweMessage } from "@inference/protocol/siwe";
-import { newKeyAnswer } from "@inference/protocol/wire/answers";
+import { newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { keyMessageAnswer } from "@inference/protocol/wire/key-message";
 import { BASE_URL, makeWallet, NOW, openFixture, PRIMARY, SECONDARY } from "../../test/identity-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { keyLimitNames } from "@inference/protocol/key-limit";
 import { limitResets } from "@inference/protocol/window";
-import { keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
+import { keysAnswer, newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { createApiKey } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";

@@ -4,6 +4,7 @@ import { codingChoice, codingGaps, codingModel } from "@inference/protocol/codin
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { toolSetups } from "@inference/protocol/tool-setups";
 import * as answers from "@inference/protocol/wire/answers";
+import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import type * as z from "zod";
 import { prose } from "../../src/docs/page.ts";
 import { messageRules } from "../../src/docs/signed-message.ts";
@@ -62,7 +63,7 @@ export function testDocuments(start: StartHost): void {
         ["/api/v1/models", answers.modelsAnswer],
         ["/api/v1/models/sim-small", answers.modelAnswer],
         ["/api/v1/credits", answers.creditsAnswer],
-        ["/api/v1/key", answers.ownKeyAnswer],
+        ["/api/v1/key", ownKeyAnswer],
         ["/api/v1/activity", answers.activityAnswer],
         ["/api/v1/activity?group_by=day,model,key", answers.activityAnswer],
         ["/api/v1/status", answers.statusAnswer],

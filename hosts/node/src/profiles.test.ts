@@ -53,6 +53,17 @@ const cases: Record<ProfileName, Case> = {
   llamacpp: priced("small.gguf", 16_384),
 };
 
+/** The models of its catalogue that a customer can use. */
+const offered: Record<ProfileName, readonly string[]> = {
+  generic: ["model"],
+  venice: ["embed", "image-flat", "text-long", "text-small", "voice"],
+  openrouter: ["maker/free:free", "maker/small"],
+  openai: ["embed", "gpt-small", "tts"],
+  vllm: ["Qwen/small"],
+  ollama: ["llama3.2:latest"],
+  llamacpp: ["small.gguf"],
+};
+
 /** What a customer is told of each of the provider's errors. */
 const told: Record<ErrorCause, [status: number, code: RegExp]> = {
   context: [400, /^context_length_exceeded$/],
@@ -108,6 +119,14 @@ for (const name of profileNames) {
       assert.equal(rest.length, 0);
       assert.equal(probe?.body.model, model);
       assert.equal(probe?.authorization, copy.hasKey ? `Bearer ${KEY}` : undefined);
+    });
+
+    test("its list is offered as far as it can be priced and served", async () => {
+      const answer = (await (await stack.call("/v1/models")).json()) as { data: { id: string; features: object }[] };
+      assert.deepEqual(answer.data.map(({ id }) => id).sort(), offered[name]);
+      const long = answer.data.find(({ id }) => id === "text-long");
+      const shown = { privacy: "anonymized", region_restrictions: ["EU"], removes_at: "2099-01-01" };
+      if (long !== undefined) assert.partialDeepStrictEqual(long.features, shown);
     });
 
     test("a start is refused where the limit has another name", async () => {

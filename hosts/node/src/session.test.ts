@@ -8,7 +8,7 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
-import { ownKeyAnswer } from "@inference/protocol/wire/answers";
+import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type PoolChain, signForSafe, startPoolChain } from "./testing/pool-chain.ts";
 import { type Stack, startStack } from "./testing/stack.ts";

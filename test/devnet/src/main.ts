@@ -11,7 +11,8 @@ Settings, as environment variables:
   CHAIN_PORT                                the primary chain's (8545); the secondary chains have the next two,
   SECONDARY1_PORT, SECONDARY2_PORT          or these
   DEVNET_DIR                                where its state is kept (.devnet)
-  UPSTREAM_BASE_URL, UPSTREAM_API_KEY       an OpenAI-compatible provider, in place of the simulator
+  UPSTREAM_PROFILE                          a provider by name, in place of the simulator: docs/providers/
+  UPSTREAM_BASE_URL, UPSTREAM_API_KEY       its URL and key, or those of any OpenAI-compatible provider
   PRICES_FILE                               its prices, if its catalogue has none
   MODEL_ALIASES                             '{"our-name":"model-id"}'
 and the gateway's other settings.

@@ -70,8 +70,19 @@ test("every setting that the devnet makes itself is refused by name, with what t
   }
 });
 
+test("a profile is a provider of one's own, with or without a URL and a key", () => {
+  deepEqual(readSettings({ UPSTREAM_PROFILE: "ollama" }).upstream, { url: "ollama" });
+  const own = { UPSTREAM_PROFILE: "vllm", UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" };
+  deepEqual(readSettings(own).upstream, { url: own.UPSTREAM_BASE_URL });
+});
+
 test("what is the simulator's is refused with it alone", () => {
-  const { UPSTREAM_BASE_URL: _, UPSTREAM_API_KEY: __, ...own } = simulatorSettings("", { key: "", adminKey: "" });
+  const {
+    UPSTREAM_PROFILE: _,
+    UPSTREAM_BASE_URL: __,
+    UPSTREAM_API_KEY: ___,
+    ...own
+  } = simulatorSettings("", { key: "", adminKey: "" });
   for (const name of Object.keys(own)) {
     throws(() => readSettings({ [name]: "1" }), { message: new RegExp(`^${name} is set, but .* UPSTREAM_BASE_URL`) });
     deepEqual(readSettings({ ...provider, [name]: "1" }), readSettings(provider));

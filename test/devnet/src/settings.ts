@@ -30,7 +30,8 @@ export const DEFAULT_PORTS = {
 const LAST_PORT = 65_535;
 
 const chainOfItsOwn = "npm start has a chain of its own: unset it, or use npm run gateway";
-const simulatorsOwn = "npm start says how its simulator is asked: unset it, or set UPSTREAM_BASE_URL as well";
+const simulatorsOwn =
+  "npm start says how its simulator is asked: unset it, or set UPSTREAM_PROFILE or UPSTREAM_BASE_URL as well";
 
 /** Settings that the devnet decides itself. A user who sets one gets an error. */
 const NOT_HERE: Readonly<Record<string, string>> = {
@@ -53,7 +54,6 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
 };
 const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {
-  UPSTREAM_PROFILE: simulatorsOwn,
   UPSTREAM_PROBE: simulatorsOwn,
   UPSTREAM_CHAT_EXTRAS: simulatorsOwn,
   UPSTREAM_RECORD_URL: simulatorsOwn,
@@ -78,9 +78,12 @@ export function readSettings(variables: Variables): DevnetSettings {
   wrong.push(...unheard(NOT_HERE));
   const chainIdText = given("PRIMARY_CHAIN_ID") ?? "31337";
   wrong.push(...wrongChainId(chainIdText));
+  const profile = given("UPSTREAM_PROFILE");
   const upstreamUrl = given("UPSTREAM_BASE_URL");
-  wrong.push(...wrongUpstream(upstreamUrl, given("UPSTREAM_API_KEY")));
-  if (upstreamUrl === undefined) wrong.push(...unheard(NOT_WITH_THE_SIMULATOR));
+  // The gateway itself says what a profile still needs.
+  if (profile === undefined) wrong.push(...wrongUpstream(upstreamUrl, given("UPSTREAM_API_KEY")));
+  const upstream = upstreamUrl ?? profile;
+  if (upstream === undefined) wrong.push(...unheard(NOT_WITH_THE_SIMULATOR));
   const names = Object.keys(DEFAULT_PORTS) as PortSetting[];
   const portTexts = byName(names, given);
   const noPorts = wrongPorts(portTexts);
@@ -88,7 +91,7 @@ export function readSettings(variables: Variables): DevnetSettings {
   const ports = {
     ...byName(names, (name) => Number(portTexts[name] ?? defaultPort(name, portTexts.CHAIN_PORT))),
     // With a provider of the user's own nothing listens there.
-    ...(upstreamUrl === undefined ? {} : { PROVIDER_PORT: 0 }),
+    ...(upstream === undefined ? {} : { PROVIDER_PORT: 0 }),
   };
   if (noPorts.length === 0) wrong.push(...samePorts(ports));
   if (wrong.length > 0) throw new DevnetError(wrong.join(" "));
@@ -98,7 +101,7 @@ export function readSettings(variables: Variables): DevnetSettings {
     folder: given("DEVNET_DIR") ?? ".devnet",
     chainIds: { primary, secondary1, secondary2 },
     ports,
-    upstream: upstreamUrl === undefined ? undefined : { url: upstreamUrl },
+    upstream: upstream === undefined ? undefined : { url: upstream },
     unheard: unheard(NOT_READ),
   };
 }

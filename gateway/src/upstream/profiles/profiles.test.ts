@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { readPricesFile } from "../../catalogue/prices-file.ts";
 import { limits } from "../../config.ts";
 import { configOf, gatewaySettings, parseSettings, SettingsError } from "../../settings.ts";
 import { type ProfileName, profileNames, profiles } from "./all.ts";
@@ -69,6 +71,27 @@ test("one setting and a key make a provider's configuration, and a setting of th
   assert.deepEqual(changed.upstream.chatExtras, {});
   assert.match(changed.upstream.recordUrl ?? "", /^https:\/\/proxy\.test\/v1\/billing/);
   assert.equal(changed.operator.failures?.most, 18, "an empty setting counts as absent");
+});
+
+test("each profile has a page, whose settings exist and whose price file is valid", () => {
+  for (const name of profileNames.filter((name) => name !== "generic")) {
+    const page = readFileSync(new URL(`../../../../docs/providers/${name}.md`, import.meta.url), "utf8");
+    const exported = [...page.matchAll(/^export (\w+)=(\S*)/gm)].map(([, setting = "", value = ""]) => [
+      setting,
+      value,
+    ]);
+    assert.deepEqual(exported[0], ["UPSTREAM_PROFILE", name]);
+    for (const [setting = ""] of exported) assert.ok(Object.hasOwn(gatewaySettings.shape, setting), setting);
+    const lacking = Object.keys(needed[name]).filter((setting) => !exported.some(([given]) => given === setting));
+    assert.deepEqual(lacking, [], name);
+    const [, example] = /^```json\n(.+?)^```/ms.exec(page) ?? [];
+    assert.equal(
+      example !== undefined,
+      exported.some(([setting]) => setting === "PRICES_FILE"),
+      name,
+    );
+    if (example !== undefined) assert.ok(readPricesFile(JSON.parse(example)).length > 0);
+  }
 });
 
 test("a profile that is not there is named with those that are, and keys that a provider cannot make are refused", () => {

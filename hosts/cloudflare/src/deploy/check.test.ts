@@ -24,6 +24,8 @@ const valid = { ...wranglerFile, vars };
 test("the file's settings are checked as the Worker reads them, and what is wrong is named", () => {
   assert.deepEqual(problemsOf(valid), []);
   assert.deepEqual(problemsOf({ ...valid, routes: [{ pattern: "gateway.example" }] }), []);
+  const { UPSTREAM_BASE_URL: _, ...others } = vars;
+  assert.deepEqual(problemsOf({ ...valid, vars: { ...others, UPSTREAM_PROFILE: "venice" } }), []);
   const wrong: [name: string, change: object, RegExp][] = [
     ["as in a clone", { vars: wranglerFile.vars }, /BASE_URL: is missing[\s\S]*SETTLEMENT_ADDRESS: is missing/],
     ["more than a Worker has", { vars: { ...vars, CHAT_BODY_BYTES: 16_777_216 } }, /CHAT_BODY_BYTES: must be at most/],

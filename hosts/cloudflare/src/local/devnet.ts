@@ -49,7 +49,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
     settings: {
       CHAIN_POLL_MS: "500",
       GATEWAY_SECRET: secrets.gatewaySecret,
-      ...(own.UPSTREAM_BASE_URL === undefined ? simulator(ready.provider.url, secrets) : {}),
+      ...((own.UPSTREAM_PROFILE ?? own.UPSTREAM_BASE_URL) === undefined ? simulator(ready.provider.url, secrets) : {}),
       ...own,
       PRIMARY_RPC_URL: chain.rpcUrl,
       PRIMARY_CHAIN_ID: String(chain.chainId),

@@ -37,6 +37,7 @@ const oddities: Record<string, (usage: Usage, random: (end: number) => number) =
   nothing: (usage) => ({ ...usage, completion_tokens: 0 }),
   cached: (usage, random) => withPrompt(usage, { cached_tokens: random(usage.prompt_tokens + 1) }),
   overcached: (usage) => withPrompt(usage, { cached_tokens: usage.prompt_tokens + 1 }),
+  overfull: (usage) => withPrompt(usage, { cached_tokens: usage.prompt_tokens, cache_write_tokens: 1 }),
   written: (usage) => withPrompt(usage, { cached_tokens: 1, cache_creation_input_tokens: usage.prompt_tokens - 1 }),
   writtenElsewhere: (usage) => withPrompt(usage, { cache_write_tokens: usage.prompt_tokens }),
   detailsOfNulls: (usage) => withPrompt(usage, { cached_tokens: null, audio_tokens: "9" }),
