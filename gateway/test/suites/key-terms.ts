@@ -91,6 +91,14 @@ export function testKeyTerms(start: StartHost): void {
       }
     });
 
+    test("allow each model of a request, its fallbacks too", async () => {
+      const account = await withTerms({ models: ["sim-small", "sim-noisy"] });
+      assert.equal((await ask(account, bodyOf("both", { models: ["sim-noisy"] }))).status, 200);
+      const answer = await ask(account, bodyOf("one of both", { models: ["sim-noisy", "sim-large"] }));
+      assert.match(assertError(answer, 403, "model_not_allowed").message, /may not use `sim-large`/);
+      assert.deepEqual(providerRecords(host, "one of both"), []);
+    });
+
     test("allow private models alone, if they say so", async () => {
       const account = await withTerms({ isPrivate: true });
       assert.equal((await ask(account, bodyOf("secret"))).status, 200);
