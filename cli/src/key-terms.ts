@@ -10,14 +10,36 @@ const resets = limitResets.join(" or ");
 export const termOptions = {
   limit: { type: "string", value: "dollars", about: "the most that the key may spend; none without it" },
   reset: { type: "string", value: "window", about: `${resets}: when the limit resets; never without it` },
+  daily: { type: "string", value: "dollars", about: "another limit, for a day" },
+  monthly: { type: "string", value: "dollars", about: "another limit, for a month" },
+  requests: { type: "string", value: "count", about: "the most requests a minute" },
+  tokens: { type: "string", value: "count", about: "the most tokens a minute" },
+  models: { type: "string", value: "list", about: "the models it may use, such as gpt-4o,llama-*; all without it" },
+  private: { type: "boolean", about: "only models that the provider calls private" },
   expires: { type: "string", value: "time", about: "when the key ends, such as 2027-01-01 or 2027-01-01T12:00:00Z" },
 } as const satisfies OptionSpecs;
 
-type Terms = { limit?: string | undefined; reset?: string | undefined; expires?: string | undefined };
+type Terms = { [K in Exclude<keyof typeof termOptions, "private">]?: string | undefined } & {
+  private?: boolean | undefined;
+};
 
 /** Throws {@link UsageError} for terms that no message can express. The gateway checks the rest. */
-export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, "name"> {
-  return { limit: limit?.replace(/^\$/, ""), limit_reset: resetOf(reset), expires_at: timeOf(expires) };
+export function readTerms({ limit, reset, expires, daily, monthly, ...terms }: Terms): Omit<KeyTermTexts, "name"> {
+  return {
+    limit: dollars(limit),
+    limit_reset: resetOf(reset),
+    limit_daily: dollars(daily),
+    limit_monthly: dollars(monthly),
+    requests_per_minute: terms.requests,
+    tokens_per_minute: terms.tokens,
+    models: terms.models,
+    private: terms.private === true ? "true" : undefined,
+    expires_at: timeOf(expires),
+  };
+}
+
+function dollars(text: string | undefined): string | undefined {
+  return text?.replace(/^\$/, "");
 }
 
 function resetOf(text: string | undefined): LimitReset | undefined {

@@ -9,7 +9,8 @@ import type { HostParts } from "./host.ts";
 
 /** An account's key: its text, and its fields in the ledger. */
 export type TestAccount = { address: Address; key: string; keyId: string; digest: string };
-export type KeyTerms = Partial<Pick<Commands["createKey"]["command"], "at" | "window" | "limitNanoUsd" | "expiresAt">>;
+type Terms = "at" | "window" | "limitNanoUsd" | "expiresAt" | "limits" | "models" | "isPrivate";
+export type KeyTerms = Partial<Pick<Commands["createKey"]["command"], Terms>>;
 export type FundTerms = KeyTerms & { balanceNanoUsd: NanoUsd };
 /** Has a partition execute a command. */
 export type Put = (partition: Partition, command: Command) => Promise<unknown>;

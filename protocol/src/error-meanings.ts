@@ -33,6 +33,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   capacity_exhausted:
     "The identity's capacity of the day does not cover the request: lower `max_tokens`, or wait until 00:00 UTC.",
   not_agent_owner: "The signing wallet does not own the agent: sign in with the wallet that `owner()` names.",
+  model_not_allowed:
+    "The terms of the API key do not allow the model: use one that `models` and `private` of `GET /api/v1/key` allow, or let the wallet sign other terms.",
   key_disabled: "The API key is disabled: enable it with a session of its wallet, or use another.",
   wrong_identity: "The credential is good and of the wrong kind for this route: the message says which one it takes.",
   model_not_found:

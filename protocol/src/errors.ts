@@ -28,6 +28,7 @@ export const errorTable = {
   key_limit_exceeded: { status: 402, type: "insufficient_balance", retry: false },
   capacity_exhausted: { status: 402, type: "insufficient_balance", retry: false },
   not_agent_owner: { status: 403, type: "permission_error", retry: false },
+  model_not_allowed: { status: 403, type: "permission_error", retry: false },
   key_disabled: { status: 403, type: "permission_error", retry: false },
   wrong_identity: { status: 403, type: "permission_error", retry: false },
   model_not_found: { status: 404, type: "invalid_request_error", retry: false },

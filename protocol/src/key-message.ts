@@ -8,6 +8,16 @@ export type KeyTermTexts = {
   name?: string | undefined;
   /** In US dollars, like 5.00. */
   limit?: string | undefined;
+  /** Other limits in US dollars. */
+  limit_daily?: string | undefined;
+  limit_monthly?: string | undefined;
+  limit_lifetime?: string | undefined;
+  requests_per_minute?: string | undefined;
+  tokens_per_minute?: string | undefined;
+  /** Ids of models, or beginnings with `*` at the end, with commas between them. */
+  models?: string | undefined;
+  /** `true`: models alone that the provider calls private. */
+  private?: string | undefined;
   /** Absent: the limit is for the key's lifetime. */
   limit_reset?: LimitReset | undefined;
   /** An RFC 3339 time. */
@@ -18,7 +28,10 @@ export type KeyTermTexts = {
 export type KeyRequest =
   | { type: "create"; terms: KeyTermTexts }
   | { type: "roll"; keyId: string }
-  /** The limit must be named: `none` for no limit. `expires_at` may be `none`, too. */
+  /**
+   * What it does not name stays, except for limits in dollars: if one is named, the others end. `none` lifts `limit`,
+   * the limits for a minute, `models` and `expires_at`.
+   */
   | { type: "terms"; keyId: string; terms: Omit<KeyTermTexts, "name"> };
 
 export type KeyMessage = {
@@ -62,9 +75,11 @@ export function keyResource(baseUrl: string, request: KeyRequest): string {
   return request.type === "roll" ? `${key}/roll` : key + queryOf(request.terms);
 }
 
-/** Escapes what a query needs, and no colon: a wallet shows the text to a person. */
+/** Escapes what a query needs, and no colon, comma or slash: a wallet shows the text to a person. */
 function queryOf(terms: KeyTermTexts): string {
   const named = Object.entries(terms).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const query = named.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%3A", ":")}`).join("&");
+  const query = named
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll(/%3A|%2C|%2F/g, decodeURIComponent)}`)
+    .join("&");
   return query === "" ? "" : `?${query}`;
 }

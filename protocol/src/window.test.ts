@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { utcDay, type Window, windowEnd, windowStart, windows } from "./window.ts";
 
 const edges: [Window, string, string, string][] = [
+  ["minute", "2026-12-31T23:59:59.999Z", "2026-12-31T23:59Z", "2027-01-01"],
+  ["minute", "2026-11-21T00:00:00.000Z", "2026-11-21T00:00Z", "2026-11-21T00:01Z"],
   ["day", "2026-11-21T00:00:00.000Z", "2026-11-21", "2026-11-22"],
   ["day", "2026-11-21T23:59:59.999Z", "2026-11-21", "2026-11-22"],
   ["day", "2028-02-28T23:59:59.999Z", "2028-02-28", "2028-02-29"],

@@ -1,5 +1,5 @@
 type WindowRule = {
-  /** The value of `limit_reset` in the API for a key's limit over this window; null: the limit never resets. */
+  /** The value of `limit_reset` in the API for a key's limit over this window; null: there is none. */
   limitReset: string | null;
   start(atMs: number): number;
   /** Null: the window does not end. */
@@ -8,17 +8,22 @@ type WindowRule = {
 
 /** The windows that a budget can have, all in UTC. A window is identified by its start, in ms since the epoch. */
 const rules = {
+  minute: { limitReset: null, start: (at) => at - (at % MINUTE_MS), end: (start) => start + MINUTE_MS },
   day: { limitReset: "daily", start: (at) => at - (at % DAY_MS), end: (start) => start + DAY_MS },
   month: { limitReset: "monthly", start: (at) => monthStart(at, 0), end: (start) => monthStart(start, 1) },
   lifetime: { limitReset: null, start: () => 0, end: () => null },
 } as const satisfies Record<string, WindowRule>;
 
 export type Window = keyof typeof rules;
+/** The windows of limits in dollars. A minute is one of requests and tokens. */
+export type DollarWindow = Exclude<Window, "minute">;
 export type LimitReset = NonNullable<(typeof rules)[Window]["limitReset"]>;
 
 export const windows = Object.keys(rules) as Window[];
-export const limitResets = windows.map(limitResetOf).filter((reset) => reset !== null);
+export const dollarWindows = windows.filter((window) => window !== "minute");
+export const limitResets = dollarWindows.map(limitResetOf).filter((reset) => reset !== null);
 
+export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
 /** The start of the window at `atMs`; 0 for a lifetime. */
@@ -31,14 +36,14 @@ export function windowEnd(window: Window, atMs: number): number | null {
   return rules[window].end(windowStart(window, atMs));
 }
 
-/** How the API names a window of a key's limit; null for a lifetime. */
-export function limitResetOf(window: Window): LimitReset | null {
+/** How `limit_reset` names a window; null for a lifetime. */
+export function limitResetOf(window: DollarWindow): LimitReset | null {
   return rules[window].limitReset;
 }
 
 /** The window of a `limit_reset`; undefined for any other text. */
-export function windowOfReset(text: string): Window | undefined {
-  return windows.find((window) => limitResetOf(window) === text);
+export function windowOfReset(text: string): DollarWindow | undefined {
+  return dollarWindows.find((window) => limitResetOf(window) === text);
 }
 
 function monthStart(atMs: number, months: number): number {

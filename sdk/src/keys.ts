@@ -1,4 +1,6 @@
 import { type KeyRequest, type KeyTermTexts, keyMessageText } from "@inference/protocol/key-message";
+import { formatUsd } from "@inference/protocol/money";
+import type { LimitReset } from "@inference/protocol/window";
 import type { keyAnswer, keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
 import { generateSiweNonce } from "viem/siwe";
 import type * as z from "zod";
@@ -12,7 +14,7 @@ import { requestAsOwner } from "./session.ts";
 
 export type ApiKey = z.infer<typeof keyAnswer>["data"];
 export type NewApiKey = z.infer<typeof newKeyAnswer>;
-/** All optional. `limit` in dollars, like 5.00; `limit_reset` like `daily`; `expires_at` an RFC 3339 time. */
+/** All optional. Texts, as the wallet signs them: see `KeyTermTexts`. */
 export type KeyTerms = KeyTermTexts;
 
 /** The text that the wallet signs, and a function that signs and sends it. */
@@ -65,13 +67,21 @@ export function rollKey(connection: Connection, keyId: string): Promise<NewApiKe
   return signedRequest(connection, { type: "roll", keyId });
 }
 
-/** Signs for new terms of a key: `limit` in dollars, or `none`. It can be raised and lowered. */
-export async function limitKey(
-  connection: Connection,
-  keyId: string,
-  terms: Omit<KeyTerms, "name"> & { limit: string },
-): Promise<ApiKey> {
+/**
+ * Signs for new terms of a key. Those that are not named stay, and `none` lifts one. If a limit in dollars is named,
+ * the limits in dollars that are not named end: `otherDollarLimits` repeats them.
+ */
+export async function limitKey(connection: Connection, keyId: string, terms: Omit<KeyTerms, "name">): Promise<ApiKey> {
   return (await signedRequest<{ data: ApiKey }>(connection, { type: "terms", keyId, terms })).data;
+}
+
+/** The limits in dollars that a key has beside the one under `limit`, as terms; without that of a window. */
+export function otherDollarLimits({ limits, limit_reset: reset }: ApiKey, without: LimitReset | "lifetime"): KeyTerms {
+  const first = `limit_${reset ?? "lifetime"}`;
+  const others = limits.filter(
+    ({ name, unit }) => unit === "nano_usd" && name !== first && name !== `limit_${without}`,
+  );
+  return Object.fromEntries(others.map(({ name, limit }) => [name, formatUsd(limit)]));
 }
 
 /** The keys that are not revoked, newest first. */
@@ -79,12 +89,17 @@ export async function listKeys(connection: Connection): Promise<ApiKey[]> {
   return (await requestAsOwner<z.infer<typeof keysAnswer>>(connection, "/api/v1/keys")).data;
 }
 
-/** Renames a key, disables or enables it, or lowers its limit. Needs no signature. */
-export async function changeKey(
-  connection: Connection,
-  keyId: string,
-  change: { name?: string; disabled?: boolean; limit?: string },
-): Promise<ApiKey> {
+/** A change of a key that needs no signature: limits that are lowered or added, fewer models, private ones alone. */
+export type KeyChange = {
+  name?: string;
+  disabled?: boolean;
+  models?: readonly string[];
+  private?: true;
+} & Partial<Record<"limit" | `limit_${LimitReset | "lifetime"}`, string>> &
+  Partial<Record<"requests_per_minute" | "tokens_per_minute", number>>;
+
+/** Renames a key, disables or enables it, or tightens its terms. Needs no signature. */
+export async function changeKey(connection: Connection, keyId: string, change: KeyChange): Promise<ApiKey> {
   const path = `/api/v1/keys/${encodeURIComponent(keyId)}`;
   return (await requestAsOwner<{ data: ApiKey }>(connection, path, { method: "PATCH", body: change })).data;
 }

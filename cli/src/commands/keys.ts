@@ -1,5 +1,14 @@
 import { keyAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
-import { type ApiKey, type Connection, createKey, limitKey, listKeys, revokeKey, rollKey } from "@inference/sdk";
+import {
+  type ApiKey,
+  type Connection,
+  createKey,
+  limitKey,
+  listKeys,
+  otherDollarLimits,
+  revokeKey,
+  rollKey,
+} from "@inference/sdk";
 import * as z from "zod";
 import { command } from "../command.ts";
 import { connectAsOwner, connectWithKey } from "../connections.ts";
@@ -54,18 +63,26 @@ export const keysList = command({
     ),
 });
 
-const { reset, expires } = termOptions;
+const { limit: _limit, expires, ...changeable } = termOptions;
 
 export const keysLimit = command({
   name: "keys limit",
   about: "sign for other terms of an API key, higher or lower",
-  arguments: { key: keyArgument, limit: { about: "in dollars, or none" } },
-  options: { ...signerOptions, reset, expires: { ...expires, about: `${expires.about}; none takes the end away` } },
+  more: "Terms that are not named stay. `none` lifts --requests, --tokens, --models and --expires.",
+  arguments: { key: keyArgument, limit: { about: "in dollars, or none for no limit in dollars" } },
+  options: {
+    ...signerOptions,
+    ...changeable,
+    expires: { ...expires, about: `${expires.about}; none takes the end away` },
+  },
   output: keyAnswer.shape.data,
   async run(context, { arguments: { key, limit }, options }) {
     const terms = readTerms(options);
     const connection = await connectAsOwner(context, options);
-    return limitKey(connection, await keyIdOf(connection, key), { ...terms, limit: limit.replace(/^\$/, "") });
+    const found = await findKey(connection, key);
+    const others = limit === "none" ? {} : otherDollarLimits(found, terms.limit_reset ?? "lifetime");
+    const named = Object.fromEntries(Object.entries(terms).filter(([, text]) => text !== undefined));
+    return limitKey(connection, found.id, { limit: limit.replace(/^\$/, ""), ...others, ...named });
   },
   text: (key) => `${key.name}, ${key.id}: ${allowanceOf(key)}`,
 });
@@ -119,22 +136,32 @@ export const keysShow = command({
   text: ({ key }) => key,
 });
 
-function allowanceOf({ limit_nano_usd: limit, limit_remaining_nano_usd: left, ...key }: ApiKey): string {
-  if (limit === null || left === null) return "no limit";
-  const window = key.limit_reset === null ? "" : ` ${key.limit_reset}`;
-  return `${usd(left)} of ${usd(limit)}${window}`;
+function allowanceOf({ limits, models, private: isPrivate }: ApiKey): string {
+  const shown = limits.map(({ name, unit, limit, remaining }) => {
+    if (unit !== "nano_usd") return `${limit} ${unit} a minute`;
+    const window = name.replace(/^limit_/, "").replace("lifetime", "in total");
+    return `${usd(remaining)} of ${usd(limit)} ${window}`;
+  });
+  if (models !== null) shown.push(`on ${models.join(", ")}`);
+  if (isPrivate) shown.push("on private models");
+  return shown.length === 0 ? "no limit" : shown.join("; ");
 }
 
-/** The id of the key with this id, or with this name if no other key has it. Throws `CommandError`. */
 async function keyIdOf(connection: Connection, text: string): Promise<string> {
+  return (await findKey(connection, text)).id;
+}
+
+/** The the key with this id, or with this name if no other key has it. Throws `CommandError`. */
+async function findKey(connection: Connection, text: string): Promise<ApiKey> {
   const keys = await listKeys(connection);
-  if (keys.some(({ id }) => id === text)) return text;
+  const byId = keys.find(({ id }) => id === text);
+  if (byId !== undefined) return byId;
   const named = keys.filter(({ name }) => name === text);
   const [found, ...others] = named;
   if (found === undefined) {
     throw new CommandError(`This account has no key \`${text}\`. \`infer keys list\` shows its keys.`);
   }
-  if (others.length === 0) return found.id;
+  if (others.length === 0) return found;
   const ids = named.map(({ id, label }) => `${id} (${label})`).join(", ");
   throw new CommandError(`${named.length} keys are called \`${text}\`. Name one by its id: ${ids}.`);
 }

@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd } from "@inference/protocol/money";
-import { type ApiKey, changeKey, prepareKeyRequest } from "@inference/sdk/keys";
+import { type ApiKey, changeKey, otherDollarLimits, prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Failure, Field } from "../parts.tsx";
@@ -38,6 +38,7 @@ export function ChangeLimit({
       const terms = {
         limit: window === "none" ? "none" : text.trim(),
         ...resetTerm(window),
+        ...(window === "none" ? {} : otherDollarLimits(apiKey, window)),
       };
       return prepareKeyRequest<{ data: ApiKey }>(wallet.acting, { type: "terms", keyId: id, terms });
     },

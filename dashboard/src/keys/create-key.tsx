@@ -5,12 +5,13 @@ import { type ReactNode, useState } from "react";
 import { Card, Failure, Field } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { type LimitWindow, LimitWindows, resetTerm } from "./limit-window.tsx";
+import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
 import { SignedText } from "./signed-text.tsx";
 
-type Form = { name: string; limit: string; window: LimitWindow; days: string };
+type Form = MoreTerms & { name: string; limit: string; window: LimitWindow; days: string };
 
-const EMPTY: Form = { name: "", limit: "5.00", window: "monthly", days: "" };
+const EMPTY: Form = { ...NO_MORE_TERMS, name: "", limit: "5.00", window: "monthly", days: "" };
 
 /** A form for a key's terms, the text to sign, and the new key, shown once. */
 export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
@@ -93,6 +94,7 @@ export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
             )}
           </Field>
         </div>
+        <MoreTermFields form={form} set={set} problems={problems} />
         <p>
           <button type="submit" className="first">
             Next: see what you sign
@@ -126,18 +128,19 @@ function ToSign({ wallet, terms, back, done }: ToSignParts): ReactNode {
 }
 type ToSignParts = { wallet: Wallet; terms: KeyTerms; back: () => void; done: (made: NewApiKey) => void };
 
-function termsOf({ name, limit, window, days }: Form): KeyTerms {
+function termsOf({ name, limit, window, days, ...more }: Form): KeyTerms {
   const endsAt = new Date(Date.now() + Number(days) * 86_400_000);
   return {
     ...(name.trim() === "" ? {} : { name: name.trim() }),
     ...(window === "none" ? {} : { limit: limit.trim() }),
     ...resetTerm(window),
+    ...termsOfMore(more),
     ...(days.trim() === "" ? {} : { expires_at: `${endsAt.toISOString().slice(0, 19)}Z` }),
   };
 }
 
-function problemsOf({ name, limit, window, days }: Form): Partial<Record<keyof Form, string>> {
-  const problems: Partial<Record<keyof Form, string>> = {};
+function problemsOf({ name, limit, window, days, ...more }: Form): Partial<Record<keyof Form, string>> {
+  const problems: Partial<Record<keyof Form, string>> = problemsOfMore(more);
   if (name.trim().length > 64) problems.name = "At most 64 characters.";
   if (window !== "none" && parseDecimal(limit.trim(), 9) === undefined) {
     problems.limit = "An amount in dollars, such as 5.00.";

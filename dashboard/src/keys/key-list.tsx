@@ -8,6 +8,7 @@ import { Amount, Badge, Card, Failure, Figure, Meter, Read } from "../parts.tsx"
 import { type SignedIn, useOwn } from "../wallet/wallet.ts";
 import { ChangeLimit } from "./change-limit.tsx";
 import { windowWords } from "./limit-window.tsx";
+import { moreTermsWords } from "./more-terms.tsx";
 import { RollKey } from "./roll-key.tsx";
 
 /** The balance, and the wallet's keys. */
@@ -64,6 +65,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
       what === "revoke" ? revokeKey(wallet.reading, id) : changeKey(wallet.reading, id, { disabled: !disabled }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["own"] }),
   });
+  const moreTerms = moreTermsWords(apiKey);
   const close = (): void => setOpen(undefined);
   const toggle = (which: typeof open) => setOpen(open === which ? undefined : which);
   const isOver = apiKey.expires_at !== null && Date.parse(apiKey.expires_at) <= Date.now();
@@ -88,6 +90,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
           </p>
         </>
       )}
+      {moreTerms === "" ? null : <p>Also: {moreTerms}.</p>}
       <p className="small quiet">
         <Binds apiKey={apiKey} availableNanoUsd={availableNanoUsd} /> Made {when(apiKey.created_at)}.
         {apiKey.expires_at === null ? "" : ` ${isOver ? "Ended" : "Ends"} ${when(apiKey.expires_at)}.`}

@@ -1,17 +1,17 @@
+import type { Commands } from "@inference/ledger/commands";
 import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { KeyView } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
 import { encodeBase32 } from "@inference/protocol/base32";
 import { fail } from "@inference/protocol/errors";
-import type { NanoUsd } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
 import { parseChangedTerms, parseKeyTerms } from "./key-terms.ts";
 import { keepRevocation } from "./revocations.ts";
 import { type SignedMessage, verifyKeyRequest } from "./siwe.ts";
 
 /** The changes to a key that need no signature. */
-export type KeyChange = { name?: string; disabled?: boolean; limitNanoUsd?: NanoUsd };
+export type KeyChange = Omit<Commands["updateKey"]["command"], "type" | "keyId">;
 
 /** Creates a key with the terms of a signed message. Its text is returned once and not stored. */
 export async function createApiKey(
@@ -49,9 +49,9 @@ export async function changeApiKey(
   if (status === "unknown") unknownKey(keyId);
   if (status === "would_raise") {
     const message =
-      "A session can only lower a limit. To raise it, sign a message with the key's new terms and send it to " +
-      `POST /api/v1/keys/${keyId.slice(0, 64)}/limit.`;
-    fail("invalid_request", message, { param: "limit" });
+      "A session can only lower limits and allow fewer models. For anything else, sign a message with the key's new " +
+      `terms and send it to POST /api/v1/keys/${keyId.slice(0, 64)}/limit.`;
+    fail("invalid_request", message, { param: change.models === undefined ? "limit" : null });
   }
   const view = await readApiKey(gateway, partition, keyId, at);
   if (change.disabled === true) gateway.seen.refuse(view.key.digest);
@@ -82,8 +82,8 @@ export async function rollApiKey(
 }
 
 /**
- * Sets a key's limit and window as the signed message says, and its expiry if the message names one. The limit may be
- * higher than before. The key's charges and holds count in the new window. Throws 404 unless the key belongs to the
+ * Sets the terms of a key that the signed message names. Limits may be higher than before. The key's charges and holds
+ * count in new windows. Throws 404 unless the key belongs to the
  * signer's account, and 401 `key_expired` if it has expired.
  */
 export async function setApiKeyTerms(

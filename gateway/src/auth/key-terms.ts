@@ -1,10 +1,28 @@
 import { fail } from "@inference/protocol/errors";
+import {
+  type KeyLimit,
+  type KeyLimitName,
+  keyLimitKinds,
+  keyLimitNames,
+  type LimitUnit,
+  makeKeyLimit,
+} from "@inference/protocol/key-limit";
+import { MODEL_PATTERN } from "@inference/protocol/model-pattern";
 import { type NanoUsd, parseUsd } from "@inference/protocol/money";
-import { limitResets, type Window, windowOfReset } from "@inference/protocol/window";
+import { type DollarWindow, limitResets, windowOfReset } from "@inference/protocol/window";
 import * as z from "zod";
 
 /** The terms of a key, which are the query of the resource that its wallet signed. */
-export type KeyTerms = { name: string; window: Window; limitNanoUsd: NanoUsd | null; expiresAt: number | null };
+export type KeyTerms = {
+  name: string;
+  /** The limit in dollars that the key shows first, and its window. */
+  window: DollarWindow;
+  limitNanoUsd: NanoUsd | null;
+  limits: readonly KeyLimit[];
+  models: readonly string[] | null;
+  isPrivate: boolean;
+  expiresAt: number | null;
+};
 
 const DEFAULT_KEY_NAME = "API key";
 
@@ -13,38 +31,66 @@ export const keyName = z
   .string()
   .regex(/^(?=.*\S)[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u, "a name is 1 to 64 printable characters");
 
-const changedTermNames: readonly string[] = ["limit", "limit_reset", "expires_at"];
+const MAX_MODELS = 32;
+/** The most requests or tokens that a limit can name. */
+const MAX_COUNT = 1_000_000_000;
+
+export const keyModels = z
+  .array(z.string().regex(MODEL_PATTERN, "a model is an id, or the beginning of ids with * at its end"))
+  .min(1)
+  .max(MAX_MODELS)
+  .describe("Ids of models, or beginnings with `*` at the end, like `llama-*`.");
+export const keyCount = z.int().min(0).max(MAX_COUNT);
+
+const changedTermNames: readonly string[] = [
+  ...["limit", "limit_reset", ...keyLimitNames],
+  ...["models", "private", "expires_at"],
+];
 const termNames: readonly string[] = ["name", ...changedTermNames];
 
 /** Throws 400 for terms that are unknown, repeated or invalid. */
 export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
   const query = readQuery(resource, termNames);
-  const limitNanoUsd = parseLimit(query.get("limit"));
+  const dollars = parseDollars(query, parseLimit(query.get("limit")));
   return {
     name: parseName(query.get("name")),
-    limitNanoUsd,
-    window: parseWindow(query.get("limit_reset"), limitNanoUsd),
+    ...firstOf(dollars),
+    limits: [...dollars.slice(1), ...parseCounts(query)],
+    models: parseModels(query.get("models")),
+    isPrivate: parsePrivate(query.get("private")) ?? false,
     expiresAt: parseExpiry(query.get("expires_at"), atMs),
   };
 }
 
-/** `expiresAt` undefined: the message does not name it. */
-export type ChangedTerms = Pick<KeyTerms, "window" | "limitNanoUsd"> & { expiresAt?: number | null };
+/** The terms that change. Those that are undefined stay. */
+export type ChangedTerms = Partial<Omit<KeyTerms, "name">> & {
+  limits: readonly KeyLimit[];
+  /** The units other than dollars whose limits are replaced. */
+  units: readonly LimitUnit[];
+};
 
 /**
- * The terms that a signed message changes. The limit is required, `none` for no limit, so that nobody removes it by
- * leaving it out. The expiry stays unless it is named. The name is changed without a signature. Throws as
- * `parseKeyTerms` does.
+ * The terms that a signed message changes; the others stay. If it names a limit in dollars, the limits in dollars that
+ * it does not name end. `none` lifts a term, so that nobody removes one by leaving it out. The name is changed without
+ * a signature. Throws as `parseKeyTerms` does.
  */
 export function parseChangedTerms(resource: string, atMs: number): ChangedTerms {
   const query = readQuery(resource, changedTermNames);
-  const limit =
-    query.get("limit") ?? refuse("limit", "is missing: name the new limit, like limit=20.00, or limit=none");
-  const limitNanoUsd = limit === NONE ? null : parseLimit(limit);
-  const window = parseWindow(query.get("limit_reset"), limitNanoUsd);
+  if (query.size === 0) refuse("limit", "is missing: name the terms to change, like limit=20.00, or limit=none");
+  const limit = query.get("limit");
+  const dollars = parseDollars(query, limit === NONE ? null : parseLimit(limit));
+  const isDollars = limit !== null || dollars.length > 0;
+  const models = query.get("models");
   const expiry = query.get("expires_at");
-  if (expiry === null) return { limitNanoUsd, window };
-  return { limitNanoUsd, window, expiresAt: expiry === NONE ? null : parseExpiry(expiry, atMs) };
+  const isPrivate = parsePrivate(query.get("private"));
+  return {
+    ...(isDollars ? firstOf(dollars) : {}),
+    limits: [...dollars.slice(1), ...parseCounts(query)],
+    units: countNames.filter((name) => query.has(name)).map((name) => keyLimitKinds[name].unit),
+    ...(models === null ? {} : { models: models === NONE ? null : parseModels(models) }),
+    ...(isPrivate === undefined ? {} : { isPrivate }),
+    ...(expiry === null ? {} : { expiresAt: expiry === NONE ? null : parseExpiry(expiry, atMs) }),
+  };
 }
 
 const NONE = "none";
@@ -66,12 +112,57 @@ function parseName(text: string | null): string {
   return keyName.safeParse(text).data ?? refuse("name", "must be 1 to 64 printable characters");
 }
 
-function parseLimit(text: string | null): NanoUsd | null {
-  if (text === null) return null;
-  return parseUsd(text) ?? refuse("limit", "must be an amount in USD, like 5.00, of at most nine decimal places");
+/** The limits in dollars, the one that `limit` names first. */
+function parseDollars(query: URLSearchParams, limitNanoUsd: NanoUsd | null): KeyLimit[] {
+  const window = parseWindow(query.get("limit_reset"), limitNanoUsd);
+  const limits: KeyLimit[] = limitNanoUsd === null ? [] : [{ unit: "nano_usd", window, most: limitNanoUsd }];
+  for (const name of dollarNames) {
+    const most = parseLimit(query.get(name), name);
+    if (most === null) continue;
+    if (limits.some((limit) => limit.window === keyLimitKinds[name].window)) {
+      refuse(name, "is the limit that limit names, too: name it once");
+    }
+    limits.push(makeKeyLimit(name, most));
+  }
+  return limits;
 }
 
-function parseWindow(text: string | null, limitNanoUsd: NanoUsd | null): Window {
+function firstOf(dollars: readonly KeyLimit[]): Pick<KeyTerms, "window" | "limitNanoUsd"> {
+  const [first] = dollars;
+  if (first?.unit !== "nano_usd") return { window: "lifetime", limitNanoUsd: null };
+  return { window: first.window, limitNanoUsd: first.most };
+}
+
+const dollarNames = keyLimitNames.filter((name) => keyLimitKinds[name].unit === "nano_usd");
+const countNames = keyLimitNames.filter((name) => !dollarNames.includes(name));
+
+/** The limits on requests and tokens. */
+function parseCounts(query: URLSearchParams): KeyLimit[] {
+  return countNames.flatMap((name) => {
+    const text = query.get(name);
+    if (text === null || text === NONE) return [];
+    const most = /^\d{1,10}$/.test(text) ? keyCount.safeParse(Number(text)).data : undefined;
+    return makeKeyLimit(name, most ?? refuse(name, `must be a whole number of at most ${MAX_COUNT}`));
+  });
+}
+
+function parseModels(text: string | null): readonly string[] | null {
+  if (text === null) return null;
+  const what = `must be 1 to ${MAX_MODELS} models with commas between them, like models=gpt-4o,llama-*`;
+  return keyModels.safeParse(text.split(",")).data ?? refuse("models", what);
+}
+
+function parsePrivate(text: string | null): boolean | undefined {
+  if (text === null) return undefined;
+  return text === "true" || (text === "false" ? false : refuse("private", "must be true or false"));
+}
+
+export function parseLimit(text: string | null, name: "limit" | KeyLimitName = "limit"): NanoUsd | null {
+  if (text === null) return null;
+  return parseUsd(text) ?? refuse(name, "must be an amount in USD, like 5.00, of at most nine decimal places");
+}
+
+function parseWindow(text: string | null, limitNanoUsd: NanoUsd | null): DollarWindow {
   if (text === null) return "lifetime";
   if (limitNanoUsd === null) refuse("limit_reset", "needs a limit beside it: add limit, or leave limit_reset out");
   const names = limitResets.join(" or ");

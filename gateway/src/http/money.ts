@@ -25,9 +25,9 @@ export function amounts(
   return Object.fromEntries(fields);
 }
 
-/** Parses a JSON body. The number under `field` stays text, with its original digits. */
-export function parseKeepingDigits(text: string, field: string): unknown {
+/** Parses a JSON body. The numbers under `fields` stay text, with their original digits. */
+export function parseKeepingDigits(text: string, fields: readonly string[]): unknown {
   return json.parse(text, (key, value, { source }) =>
-    key === field && typeof value === "number" && source !== undefined ? source : value,
+    fields.includes(key) && typeof value === "number" && source !== undefined ? source : value,
   );
 }

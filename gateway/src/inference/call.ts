@@ -15,7 +15,7 @@ import type { Delivered } from "../pricing/quote.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { takeHold } from "./admission/take-hold.ts";
 import { type Conclusion, conclude, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
-import { holdDetail, receiptDetail, signReceipt, tallyOf } from "./charge/receipt.ts";
+import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -110,7 +110,7 @@ export class Call {
     const asker = { model, account: partition, key: funding.upstreamKey };
     let turn = queue.tryEnter(asker);
     if (turn === null) {
-      await requireFunds(gateway, request, order.hold ?? order.quote, funding.spender);
+      await requireFunds(gateway, request, order, funding.spender);
       turn = await queue.enter(asker, request.clientGone);
     }
     let isAdmitted = false;
@@ -354,7 +354,7 @@ export class Call {
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
     const at = environment.clock.now();
-    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), ...countedOf(receipt) };
     const command =
       outcome === "settle"
         ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...end } as const)

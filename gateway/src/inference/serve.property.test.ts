@@ -195,6 +195,16 @@ test("a balance below the dearest model's price buys nothing of the list, and th
   assert.equal((await ask(customer, { model: "one", max_tokens: 200 })).status, 200);
 });
 
+test("a key for some models serves no list with another one, and the error names it", async () => {
+  const customer = await open(() => answerOf("200", false));
+  const { key } = await customer.makeKey(customer.wallet, "?models=one,two");
+  const barred = await ask({ ...customer, key }, { models: ["one", "two", "six"] });
+  const { error } = JSON.parse(await barred.text()) as { error: { code: string; message: string } };
+  assert.deepEqual([barred.status, error.code, customer.sent], [403, "model_not_allowed", []]);
+  assert.match(error.message, /may not use `six`/);
+  assert.equal((await ask({ ...customer, key }, { models: ["one", "two"] })).status, 200);
+});
+
 test("an alias has its fallbacks, and GET /generation tells what was tried", async () => {
   const customer = await open((model) => answerOf(model === "one" ? "503" : "200", false));
   const response = await ask(customer, { model: "ours" });

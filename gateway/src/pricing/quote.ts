@@ -55,6 +55,8 @@ export type Quote = {
   flatNanoUsd: NanoUsd | null;
   /** The client's name for the output limit; `max_tokens` if absent. */
   outputField?: string | undefined;
+  /** The answers that share the output limit's bound; 1 if absent. */
+  choices?: number;
   /** The largest `max_tokens` that an amount pays for with this prompt; null if tokens do not bound the cost. */
   affordableTokens(availableNanoUsd: NanoUsd): number | null;
 };
@@ -117,6 +119,7 @@ export function quoteText(request: TextTerms): TokenQuote {
   return {
     snapshotId: request.snapshotId,
     outputField: request.outputField,
+    choices,
     bound,
     maxNanoUsd,
     flatNanoUsd: null,

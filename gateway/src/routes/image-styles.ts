@@ -1,4 +1,4 @@
-import { imageStylesAnswer } from "@inference/protocol/wire/answers";
+import { imageStylesAnswer } from "@inference/protocol/wire/catalogue";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { checkPresentedCredential } from "../http/identify.ts";

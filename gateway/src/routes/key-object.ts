@@ -1,13 +1,14 @@
 import type { KeyView } from "@inference/ledger/reads";
+import { keyLimitName } from "@inference/protocol/key-limit";
 import { limitResetOf } from "@inference/protocol/window";
 import { amounts } from "../http/money.ts";
 
 /**
  * An API key as it is shown, under OpenRouter's names where it has them. `limit_remaining` is what a request could
  * reserve now: the limit less `usage`, which counts from the start of the limit's window, and less `reserved`, which
- * requests in flight hold. Without a limit `usage` is of all time.
+ * requests in flight hold. Without a limit `usage` is of all time. `limits` has all limits of the key.
  */
-export function toKeyObject({ key, budget }: KeyView) {
+export function toKeyObject({ key, budget, limits, terms }: KeyView) {
   return {
     id: key.id,
     name: key.name,
@@ -19,6 +20,14 @@ export function toKeyObject({ key, budget }: KeyView) {
     ...amounts({ usage: budget.settledNanoUsd, reserved: budget.heldNanoUsd }),
     created_at: new Date(key.createdAt).toISOString(),
     expires_at: isoOrNull(key.expiresAt),
+    limits: limits.map(({ limit, used, held, available, resetsAt }) => ({
+      name: keyLimitName(limit),
+      unit: limit.unit,
+      ...{ limit: limit.most, used, reserved: held, remaining: available },
+      resets_at: isoOrNull(resetsAt),
+    })),
+    models: terms.models,
+    private: terms.isPrivate,
   };
 }
 

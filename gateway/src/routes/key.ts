@@ -1,6 +1,6 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
-import type { BudgetView } from "@inference/ledger/reads";
+import { type BudgetView, keyBudgets } from "@inference/ledger/reads";
 import { ownKeyAnswer } from "@inference/protocol/wire/answers";
 import { readApiKey } from "../auth/api-keys.ts";
 import { spenderOf } from "../auth/spender.ts";
@@ -47,7 +47,7 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
   // In the order in which a reserve checks them.
   const budgets: NamedBudget[] = [
     { name: "balance", view: balance },
-    { name: "key", view: view.budget },
+    ...keyBudgets(view).map((view) => ({ name: "key" as const, view })),
     { name: "ceiling", view: ceiling },
   ];
   return {

@@ -26,6 +26,12 @@ function assertError(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
 }
 
+/** The limits of a key, by name. */
+function limitsOf(data: Answer["body"]["data"]): Record<string, number> {
+  const limits = data?.limits as { name: string; limit: number }[];
+  return Object.fromEntries(limits.map(({ name, limit }) => [name, limit]));
+}
+
 const HOUR = 3_600_000;
 const keyOf = (fixture: Fixture, bearer: string) => fixture.call("GET", "/api/v1/key", { bearer });
 
@@ -69,6 +75,35 @@ describe("a signed message", () => {
       const { body, text } = await setTerms(fixture, wallet, id, query);
       assert.deepEqual([body.data?.limit_nano_usd, body.data?.limit_reset, body.data?.expires_at], expected, text);
       assert.equal(body.data?.name, "laptop");
+    }
+  });
+
+  test("replaces the limits of the kinds that it names, lifts those that it says, and keeps every other term", async () => {
+    const fixture = openFixture();
+    const wallet = makeWallet();
+    const query = "?limit=5&limit_reset=daily&limit_monthly=50&requests_per_minute=9&models=a,b-*&private=true";
+    const { id } = await fixture.makeKey(wallet, query);
+    const limits = { limit_daily: 5_000_000_000, limit_monthly: 50_000_000_000, requests_per_minute: 9 };
+    const kept = { ...limits, tokens_per_minute: 5_000 };
+    const cases: [string, Record<string, number>, string[] | null, boolean][] = [
+      ["?tokens_per_minute=5000", kept, ["a", "b-*"], true],
+      ["?models=c&private=false", kept, ["c"], false],
+      [
+        "?limit_monthly=60",
+        { limit_monthly: 60_000_000_000, requests_per_minute: 9, tokens_per_minute: 5_000 },
+        ["c"],
+        false,
+      ],
+      ["?limit=none&models=none", { requests_per_minute: 9, tokens_per_minute: 5_000 }, null, false],
+      ["?requests_per_minute=none&expires_at=none", { tokens_per_minute: 5_000 }, null, false],
+    ];
+    for (const [query, expected, models, isPrivate] of cases) {
+      const { body, text } = await setTerms(fixture, wallet, id, query);
+      assert.deepEqual(
+        [limitsOf(body.data), body.data?.models, body.data?.private],
+        [expected, models, isPrivate],
+        text,
+      );
     }
   });
 
@@ -154,9 +189,13 @@ describe("a key's terms are not changed", () => {
       ["?name=desk", "unsupported_parameter", "name"],
       ["?limit=-1", "invalid_request", "limit"],
       ["?limit=1&limit=2", "invalid_request", "limit"],
-      ["?limit_reset=daily", "invalid_request", "limit"],
+      ["?limit_reset=daily", "invalid_request", "limit_reset"],
       ["?limit=none&limit_reset=daily", "invalid_request", "limit_reset"],
-      ["?expires_at=2030-01-01T00:00:00Z", "invalid_request", "limit"],
+      ["?limit=1&limit_lifetime=2", "invalid_request", "limit_lifetime"],
+      ["?limit_daily=none", "invalid_request", "limit_daily"],
+      ["?requests_per_minute=1.5", "invalid_request", "requests_per_minute"],
+      ["?models=a,,b", "invalid_request", "models"],
+      ["?private=yes", "invalid_request", "private"],
       ["", "invalid_request", "limit"],
       ["?limit=1&expires_at=2020-01-01T00:00:00Z", "invalid_request", "expires_at"],
     ] as const;

@@ -12,12 +12,12 @@ export const setKeyTerms = endpoint({
   path: "/api/v1/keys/{id}/limit",
   id: "setKeyTerms",
   group: "Keys",
-  title: "Raise or change a key's limit, its window or its expiry",
+  title: "Raise or change a key's terms",
   about:
-    "For a message whose one resource is the key's own URL with its new limit, like " +
-    "`/api/v1/keys/{id}?limit=20.00&limit_reset=daily`; `limit=none` lifts it. The limit is one over the key's " +
-    "lifetime without `limit_reset`. The expiry stays unless `expires_at` names another, or `none`. What was spent " +
-    "stays counted.",
+    "For a message whose one resource is the key's own URL with its new terms, like " +
+    "`/api/v1/keys/{id}?limit=20.00&limit_reset=daily`. The terms are those of `POST /api/v1/keys` without `name`. Those " +
+    "that are not named stay, and `none` lifts one; but if a limit in dollars is named, the limits in dollars that are " +
+    "not named end. What was spent stays counted. Requests and tokens count from the setting of their first limit.",
   credentials: [],
   pathParameters: { id: "The key's id." },
   body: keyMessage,

@@ -1,9 +1,9 @@
 import { fail } from "@inference/protocol/errors";
-import { parseUsd } from "@inference/protocol/money";
+import { keyLimitNames, makeKeyLimit } from "@inference/protocol/key-limit";
 import { deletedAnswer, keyAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
-import { changeApiKey, revokeApiKey } from "../auth/api-keys.ts";
-import { keyName } from "../auth/key-terms.ts";
+import { changeApiKey, type KeyChange, revokeApiKey } from "../auth/api-keys.ts";
+import { keyCount, keyModels, keyName, parseLimit } from "../auth/key-terms.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSmallBody } from "../http/body.ts";
@@ -15,14 +15,19 @@ import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 
+/** Text by now, also where the body has a number. */
+const dollars = z.string().optional().describe("In US dollars, as a number or as text like 5.00.");
+const dollarFields = { limit: dollars, limit_daily: dollars, limit_monthly: dollars, limit_lifetime: dollars };
+const dollarNames = Object.keys(dollarFields);
+
 const keyChangeBody = z.strictObject({
   name: keyName.optional(),
   disabled: z.boolean().optional(),
-  /** Text by now, also where the body has a number. */
-  limit: z
-    .string()
-    .optional()
-    .describe("In US dollars, as a number or as text like 5.00. A session can only lower it."),
+  ...dollarFields,
+  requests_per_minute: keyCount.optional(),
+  tokens_per_minute: keyCount.optional(),
+  models: keyModels.optional(),
+  private: z.literal(true).optional().describe("Allows models alone that the provider calls private."),
 });
 
 export const changeKey = endpoint({
@@ -30,7 +35,10 @@ export const changeKey = endpoint({
   path: "/api/v1/keys/{id}",
   id: "changeKey",
   group: "Keys",
-  title: "Rename, disable or enable a key, or lower its limit",
+  title: "Rename, disable or enable a key, or tighten its terms",
+  about:
+    "A limit is lowered or added, and `models` allows fewer models than before. To loosen a term, the wallet signs: " +
+    "`POST /api/v1/keys/{id}/limit`. `limit` is the limit in dollars that the key shows under this name.",
   credentials: ["session"],
   pathParameters: { id: "The key's id." },
   body: { name: "KeyChange", schema: keyChangeBody },
@@ -39,21 +47,17 @@ export const changeKey = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
-    const body = await readSmallBody(context, limits.authBodyBytes);
-    parseJsonBody(body);
-    const text = new TextDecoder().decode(body);
-    const { name, disabled, limit } = validate(keyChangeBody, parseKeepingDigits(text, "limit"));
-    if (name === undefined && disabled === undefined && limit === undefined) {
-      fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or `limit`.");
+    const bytes = await readSmallBody(context, limits.authBodyBytes);
+    parseJsonBody(bytes);
+    const text = new TextDecoder().decode(bytes);
+    const body = validate(keyChangeBody, parseKeepingDigits(text, dollarNames));
+    if (Object.keys(body).length === 0) {
+      fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or a term, like `limit`.");
     }
     const view = await changeApiKey(gateway, partition, {
       keyId: context.req.param("id") ?? "",
       at,
-      change: {
-        ...(name === undefined ? {} : { name }),
-        ...(disabled === undefined ? {} : { disabled }),
-        ...(limit === undefined ? {} : { limitNanoUsd: amount(limit) }),
-      },
+      change: changeOf(body),
     });
     return context.json({ data: toKeyObject(view) });
   },
@@ -77,7 +81,18 @@ export const revokeKey = endpoint({
   },
 });
 
-function amount(limit: string): number {
-  const message = "`limit` must be an amount in USD, like 5.00, of at most nine decimal places.";
-  return parseUsd(limit) ?? fail("invalid_request", message, { param: "limit" });
+function changeOf({ limit, models, private: isPrivate, ...body }: z.infer<typeof keyChangeBody>): KeyChange {
+  const limitNanoUsd = parseLimit(limit ?? null);
+  const lower = keyLimitNames.flatMap((name) => {
+    const most = typeof body[name] === "string" ? parseLimit(body[name], name) : body[name];
+    return most === undefined || most === null ? [] : [makeKeyLimit(name, most)];
+  });
+  return {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.disabled === undefined ? {} : { disabled: body.disabled }),
+    ...(limitNanoUsd === null ? {} : { limitNanoUsd }),
+    ...(lower.length === 0 ? {} : { limits: lower }),
+    ...(models === undefined ? {} : { models }),
+    ...(isPrivate === undefined ? {} : { isPrivate }),
+  };
 }

@@ -1,6 +1,7 @@
 import { encodeBase32 } from "@inference/protocol/base32";
 import { isAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
+import { keyLimitNames } from "@inference/protocol/key-limit";
 import { keyMessageText, keyResource } from "@inference/protocol/key-message";
 import { limitResets } from "@inference/protocol/window";
 import { keyMessageAnswer } from "@inference/protocol/wire/key-message";
@@ -24,6 +25,9 @@ const query = z.strictObject({
   name: z.string().optional(),
   limit: z.string().optional().describe("In US dollars, like 5.00."),
   limit_reset: z.enum(limitResets).optional().describe("Without it the limit is one over the key's lifetime."),
+  ...Object.fromEntries(keyLimitNames.map((name) => [name, z.string().optional()])),
+  models: z.string().optional().describe("Ids of models, or beginnings with `*` at the end, with commas between them."),
+  private: z.string().optional().describe("`true`: models alone that the provider calls private."),
   expires_at: z.string().optional().describe("An RFC 3339 time."),
 });
 

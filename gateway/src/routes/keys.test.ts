@@ -22,7 +22,35 @@ function assertError(answer: Answer, status: number, code: string, param: string
   assert.deepEqual([answer.status, error?.code, error?.param], [status, code, param], answer.text);
 }
 
+function limitOf(name: string, limit: number, resetsAt: string | null): object {
+  const unit = name.startsWith("limit") ? "nano_usd" : name.split("_")[0];
+  return { name, unit, limit, used: 0, reserved: 0, remaining: limit, resets_at: resetsAt };
+}
+
 describe("a key is made on the terms of its message", () => {
+  test("with several limits, models and privacy, which GET /api/v1/key shows", async () => {
+    const fixture = openFixture();
+    const query =
+      "?limit_daily=5&limit=20&requests_per_minute=60&tokens_per_minute=100000&models=gpt-4o,llama-*&private=true";
+    const { key, data } = await fixture.makeKey(makeWallet(), query);
+    const own = (await fixture.call("GET", "/api/v1/key", { bearer: key })).body.data;
+    for (const shown of [data, own]) {
+      assert.deepEqual(
+        [shown?.limit, shown?.limit_reset, shown?.models, shown?.private],
+        [...[20, null], ...[["gpt-4o", "llama-*"], true]],
+      );
+      assert.deepEqual(shown?.limits, [
+        limitOf("limit_lifetime", 20_000_000_000, null),
+        limitOf("limit_daily", 5_000_000_000, "2026-11-22T00:00:00.000Z"),
+        limitOf("requests_per_minute", 60, "2026-11-21T12:01:00.000Z"),
+        limitOf("tokens_per_minute", 100_000, "2026-11-21T12:01:00.000Z"),
+      ]);
+    }
+    const budgets = own?.budgets as { name: string; window: string }[];
+    const named = budgets.map(({ name, window }) => `${name} ${window}`);
+    assert.deepEqual(named, ["balance lifetime", "key lifetime", "key day", "ceiling day"]);
+  });
+
   test("exactly these, and its text is shown this once", async () => {
     const fixture = openFixture();
     const wallet = makeWallet();
@@ -51,6 +79,9 @@ describe("a key is made on the terms of its message", () => {
       reserved_nano_usd: 0,
       created_at: "2026-11-21T12:00:00.000Z",
       expires_at: "2026-12-31T00:00:00.000Z",
+      limits: [limitOf("limit_daily", 5_000_000_000, "2026-11-22T00:00:00.000Z")],
+      models: null,
+      private: false,
     });
     assert.equal(text.split(key).length, 2);
     const bearer = await fixture.signIn(wallet);
@@ -108,6 +139,17 @@ describe("terms that cannot be are refused", () => {
     ["?limit_reset=daily", "limit_reset"],
     ["?limit=5&limit_reset=weekly", "limit_reset"],
     ["?limit=5&limit_reset=lifetime", "limit_reset"],
+    ["?limit=5&limit_lifetime=6", "limit_lifetime"],
+    ["?limit=5&limit_reset=daily&limit_daily=6", "limit_daily"],
+    ["?limit_daily=-1", "limit_daily"],
+    ["?requests_per_minute=-1", "requests_per_minute"],
+    ["?requests_per_minute=1000000001", "requests_per_minute"],
+    ["?tokens_per_minute=1e3", "tokens_per_minute"],
+    ["?models=", "models"],
+    ["?models=*", "models"],
+    ["?models=a,b*c", "models"],
+    [`?models=${Array.from({ length: 33 }, (_, n) => `m${n}`)}`, "models"],
+    ["?private=1", "private"],
     ["?expires_at=2026-11-21T12:00:00Z", "expires_at"],
     ["?expires_at=2027-01-01", "expires_at"],
     ["?expires_at=2027-02-30T00:00:00Z", "expires_at"],
@@ -216,6 +258,29 @@ describe("a session manages its wallet's keys", () => {
     const { patch } = await open();
     assert.equal((await patch({ limit: 1 })).body.data?.limit_nano_usd, 1_000_000_000);
     assertError(await patch({ limit: null }), 400, "invalid_request", "limit");
+  });
+
+  test("tightens every other term, and loosens none", async () => {
+    const { patch } = await open("?limit=5&limit_reset=daily&tokens_per_minute=100&models=gpt-*,llama-3");
+    const tight = { limit_daily: 4, limit_monthly: "50", requests_per_minute: 9, tokens_per_minute: 90 };
+    const { data } = (await patch({ ...tight, models: ["gpt-4o"], private: true })).body;
+    assert.deepEqual([data?.limit, data?.models, data?.private], [4, ["gpt-4o"], true]);
+    const limits = (data?.limits ?? []) as { name: string; limit: number }[];
+    const shown = limits.map(({ name, limit }) => [name, limit]);
+    assert.deepEqual(Object.fromEntries(shown), {
+      ...{ limit_daily: 4_000_000_000, limit_monthly: 50_000_000_000 },
+      ...{ requests_per_minute: 9, tokens_per_minute: 90 },
+    });
+    for (const [change, param] of [
+      [{ limit_daily: 4.1 }, "limit"],
+      [{ tokens_per_minute: 91 }, "limit"],
+      [{ models: ["gpt-4o", "gpt-5"] }, null],
+      [{ models: [] }, "models"],
+      [{ private: false }, "private"],
+      [{ requests_per_minute: 1.5 }, "requests_per_minute"],
+    ] as const) {
+      assertError(await patch(change), 400, "invalid_request", param);
+    }
   });
 
   test("a limit's digits are taken as they are written", async () => {

@@ -1,4 +1,5 @@
 import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
+import { keyLimitNames } from "@inference/protocol/key-limit";
 import { limitResets } from "@inference/protocol/window";
 import { keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
 import { createApiKey } from "../auth/api-keys.ts";
@@ -17,8 +18,10 @@ export const createKey = endpoint({
   group: "Keys",
   title: "A new API key",
   about:
-    "For an EIP-4361 message whose one resource is this endpoint with the key's terms: `name`, `limit` in dollars, " +
-    `\`limit_reset\` (\`${limitResets.join("` or `")}\`) and \`expires_at\`, all optional. An account has at most ` +
+    "For an EIP-4361 message whose one resource is this endpoint with the key's terms, all optional: `name`, `limit` " +
+    `in dollars with \`limit_reset\` (\`${limitResets.join("` or `")}\`), more limits (\`${keyLimitNames.join("`, `")}\`), ` +
+    "`models` (ids, or beginnings like `llama-*`, with commas), `private=true` for models alone that the provider calls " +
+    "private, and `expires_at`. All limits hold at once, and exactly. An account has at most " +
     `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`. One that ` +
     "expired is forgotten within three days and makes room, as one does that is not used and whose account is not " +
     "credited, about nine days after it was made.",

@@ -17,6 +17,7 @@ import { testEncodedBodies } from "./encoded-bodies.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
+import { testKeyTerms } from "./key-terms.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testCeiling, testLimits } from "./limits.ts";
 import { testMessages } from "./messages.ts";
@@ -32,6 +33,7 @@ export function testHostBehaviour(start: StartHost): void {
   testDepartures(start);
   testLargeBodies(start);
   testLimits(start);
+  testKeyTerms(start);
   testTime(start);
 }
 
@@ -72,6 +74,7 @@ export function testEndpoints(start: StartHost): void {
   testEncodedBodies(start);
   testLimits(start);
   testCeiling(start);
+  testKeyTerms(start);
   testFreeModel(start);
   testRefusedKey(start);
   testProviderFailures(start);

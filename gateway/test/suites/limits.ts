@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { windowEnd, windows } from "@inference/protocol/window";
+import { dollarWindows, windowEnd } from "@inference/protocol/window";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
 import { grantCapacity, type HostUnderTest, type StartHost } from "../host.ts";
@@ -188,7 +188,7 @@ export function testLimits(start: StartHost): void {
       assert.equal((await ask(host, account, bodyOf("flight", ""))).status, 200, "and then again");
     });
 
-    for (const window of isDeep ? windows : (["day"] as const)) {
+    for (const window of isDeep ? dollarWindows : (["day"] as const)) {
       test(`a key's limit for a ${window} holds under 64 requests at once`, async () => {
         const tag = `limit-${window}`;
         const hold = await holdOf(host, bodyOf(tag, COSTS_ITS_HOLD));

@@ -34,7 +34,7 @@ after(() => {
 });
 
 const isDeep = process.env.DEEP === "1";
-testLaws(openWorld, { numRuns: isDeep ? 3_000 : 1, numRepeats: isDeep ? 1 : 0, withKnown: isDeep, endOnFailure: true });
+testLaws(openWorld, { numRuns: isDeep ? 3_000 : 4, numRepeats: isDeep ? 1 : 0, withKnown: isDeep, endOnFailure: true });
 
 test("on the way the ledger was begun anew, with nothing but its file", () => {
   assert.ok(crashes > (isDeep ? 10 : 0), `${crashes} times`);

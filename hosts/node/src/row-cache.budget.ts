@@ -56,6 +56,7 @@ const key = (id: string, revokedAt: number | null): Change => {
     createdAt: 0,
     nonce: "",
     unpaidUntil: null,
+    terms: null,
   };
   return { table: "key", id, row };
 };

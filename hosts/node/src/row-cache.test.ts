@@ -40,6 +40,8 @@ const counter = (id: string, settledNanoUsd: number): CounterRow => ({
   id,
   settledNanoUsd,
   heldNanoUsd: 0,
+  requests: null,
+  tokens: null,
 });
 const put = (row: CounterRow): Change => ({ table: "counter", id: row.id, row });
 const outbox = (id: string, row: OutboxRow | null = { id, target: "ceiling", command: "{}" }): Change => ({
@@ -62,6 +64,7 @@ const hold = (id: string, change: Partial<ReceiptRow> = {}): ReceiptRow => ({
   server: null,
   offer: null,
   endsAtNanoUsd: null,
+  heldTokens: null,
   fingerprint: "",
   detail: "",
   ...change,
@@ -81,6 +84,7 @@ const key = (id: string, revokedAt: number | null): Change => {
     createdAt: 0,
     nonce: "",
     unpaidUntil: null,
+    terms: null,
   };
   return { table: "key", id, row };
 };

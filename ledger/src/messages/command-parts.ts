@@ -1,4 +1,5 @@
 import type { Address } from "@inference/protocol/credential";
+import type { KeyLimit } from "@inference/protocol/key-limit";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import type { Partition } from "./partition.ts";
@@ -30,6 +31,27 @@ export type Refusal = {
   resetsAt: number | null;
 };
 
+/** The terms of a key beside its first limit in dollars, which has columns of its own. */
+export type KeyTerms = {
+  limits: readonly KeyLimit[];
+  /** Patterns of the models that it may use (`model-pattern.ts`); null: all. */
+  models: readonly string[] | null;
+  /** Whether it may use the provider's private models only. */
+  isPrivate: boolean;
+};
+
+/** The model of a request, for the terms of its key. */
+export type UsedModel = { id: string; isPrivate: boolean };
+
+/** Why a request does not fit into a limit of its key now. The causes are those of a `Refusal`. */
+export type Excess = {
+  limit: KeyLimit;
+  cause: "settled" | "held";
+  needed: number;
+  available: number;
+  resetsAt: number | null;
+};
+
 /** A name that one request can have at a time, until it expires: see `claim.ts`. */
 export type Claim = {
   id: string;
@@ -49,6 +71,10 @@ export type ReserveReply =
   /** Nothing is held. The shared limits are to be asked, and the reserve sent again with their answers. */
   | { status: "asks"; asks: readonly Ask[] }
   | { status: "refused"; refusal: Refusal }
+  /** A limit of the key on requests or tokens refuses. */
+  | { status: "limited"; excess: Excess }
+  /** The key's terms do not allow the model. */
+  | { status: "model_not_allowed"; terms: KeyTerms }
   | { status: "unauthenticated"; fault: CredentialFault }
   /** The name that the request claims belongs to an earlier request, `by`, which has not failed. */
   | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }

@@ -1,5 +1,6 @@
+import type { KeyLimit, LimitUnit } from "@inference/protocol/key-limit";
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Window } from "@inference/protocol/window";
+import type { DollarWindow } from "@inference/protocol/window";
 import type { OfferRow, ReconciliationRow, TransactionRow } from "../rows/tables.ts";
 import type {
   Activation,
@@ -9,6 +10,7 @@ import type {
   Ask,
   Claim,
   Hearing,
+  KeyTerms,
   OfferName,
   PayerCredential,
   PostingTerms,
@@ -18,6 +20,7 @@ import type {
   Statement,
   Tally,
   Unheard,
+  UsedModel,
 } from "./command-parts.ts";
 import type { Partition } from "./partition.ts";
 
@@ -44,6 +47,12 @@ export type Commands = {
       /** The agent that serves the request. */
       server?: OfferName | undefined;
       detail: string;
+      /** The most tokens that it can use; absent: 0. */
+      tokens?: number;
+      /** A key with terms of models does not allow a request without it. */
+      model?: UsedModel;
+      /** The models that may serve it if that one cannot. The key must allow each. */
+      fallbacks?: readonly UsedModel[];
       claim?: Claim | undefined;
       /** Whether the ceiling is taken in pieces. Without it, it is raised and lowered with each request. */
       inPieces?: true | undefined;
@@ -80,6 +89,8 @@ export type Commands = {
       /** The id of the price snapshot. */
       snapshot: string;
       tally?: Tally;
+      /** The tokens that it used; absent: those that it held. */
+      tokens?: number;
     };
     reply: ResolveReply;
   };
@@ -88,7 +99,16 @@ export type Commands = {
    * reserve of its id that arrives later is refused.
    */
   release: {
-    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string | null; tally?: Tally };
+    command: {
+      type: "release";
+      id: string;
+      at: number;
+      lossNanoUsd: NanoUsd;
+      detail: string | null;
+      tally?: Tally;
+      /** The tokens that it used; absent: none. */
+      tokens?: number;
+    };
     reply: ResolveReply;
   };
   /** Payer: no process works on this hold any more. Only the sweeper ends it now. */
@@ -228,23 +248,28 @@ export type Commands = {
       digest: string;
       label: string;
       name: string;
-      window: Window;
+      window: DollarWindow;
       limitNanoUsd: NanoUsd | null;
       expiresAt: number | null;
       /** The signed message's. It is used with the creation of the key. */
       nonce: string;
       nonceExpiresAt: number;
-    };
+    } & Partial<KeyTerms>;
     reply: { status: "created" | "nonce_used" | "too_many_keys" };
   };
-  /** Account: rename or disable a key, or lower its limit. It never raises a limit. */
+  /** Account: rename or disable a key, or tighten its terms. It never raises a limit or allows another model. */
   updateKey: {
     command: {
       type: "updateKey";
       keyId: string;
       name?: string;
       disabled?: boolean;
+      /** Of its first limit in dollars; of one over its lifetime if it has none. */
       limitNanoUsd?: NanoUsd;
+      /** Limits to lower or to add. */
+      limits?: readonly KeyLimit[];
+      models?: readonly string[];
+      isPrivate?: true;
     };
     reply: { status: "updated" | "unknown" | "would_raise" };
   };
@@ -263,8 +288,8 @@ export type Commands = {
     reply: { status: "rolled" | "unknown" | "nonce_used" };
   };
   /**
-   * Account: set a key's terms as its wallet signed them: the limit, which may be higher, its window, and the expiry.
-   * The key's spending and holds count in the new window.
+   * Account: set a key's terms as its wallet signed them. Its limits may be higher. Its charges and holds count in new
+   * windows; requests and tokens count from the setting of their first limit. Undefined terms stay.
    */
   setKeyTerms: {
     command: {
@@ -273,14 +298,16 @@ export type Commands = {
       id: string;
       at: number;
       keyId: string;
-      window: Window;
-      limitNanoUsd: NanoUsd | null;
-      /** Undefined: the expiry stays. */
+      /** With `limitNanoUsd`, the first of all its limits in dollars. The others are among `limits`. */
+      window?: DollarWindow;
+      limitNanoUsd?: NanoUsd | null;
+      /** The other units whose limits are replaced by those among `limits`. */
+      units?: readonly LimitUnit[];
       expiresAt?: number | null;
       /** The signed message's. It is used with the change. */
       nonce: string;
       nonceExpiresAt: number;
-    };
+    } & Partial<KeyTerms>;
     reply: { status: "set" | "unknown" | "expired" | "nonce_used" };
   };
   revokeKey: {

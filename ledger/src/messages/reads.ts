@@ -16,6 +16,7 @@ import { type BillView, billView, type PlacedUse, usesOf } from "../rules/bill.t
 import { balanceOf, type CountedBudget, keyOf, leftOf } from "../rules/budget.ts";
 import { ceilingOf } from "../rules/ceiling.ts";
 import { type Claimed, earlierClaim } from "../rules/claim.ts";
+import { availableOf, type CountedLimit, countLimits, termsOf } from "../rules/key-limits.ts";
 import { type KeyUsage, keyUsage } from "../rules/key-usage.ts";
 import { type OfferView, offerView, ownCapacity } from "../rules/offer.ts";
 import { positionId } from "../rules/position.ts";
@@ -38,7 +39,7 @@ import {
   type Waiting,
   waitingOf,
 } from "../rules/told.ts";
-import type { Claim, CredentialFault, PayerCredential } from "./commands.ts";
+import type { Claim, CredentialFault, KeyTerms, PayerCredential } from "./commands.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -50,7 +51,9 @@ export type BudgetView = {
   availableNanoUsd: NanoUsd | null;
   resetsAt: number | null;
 };
-export type KeyView = { key: KeyRow; budget: BudgetView };
+/** A limit of a key, and what a request could use of it now. */
+export type LimitView = CountedLimit & { available: number; resetsAt: number | null };
+export type KeyView = { key: KeyRow; budget: BudgetView; terms: KeyTerms; limits: LimitView[] };
 
 export type Queries = {
   balance: { query: { type: "balance"; at: number }; answer: BudgetView };
@@ -162,7 +165,23 @@ function claimed(rows: ReadRows, { at, payer, claim }: Queries["claimed"]["query
 
 function keyView(rows: ReadRows, key: KeyRow | undefined, atMs: number): KeyView | null {
   if (key === undefined) return null;
-  return { key, budget: budgetView(keyOf(rows, rows.holds(), key, atMs), atMs) };
+  const holds = rows.holds();
+  const limits = countLimits(rows, holds, key, atMs).map((counted) => {
+    return { ...counted, available: availableOf(counted), resetsAt: windowEnd(counted.limit.window, atMs) };
+  });
+  return { key, budget: budgetView(keyOf(rows, holds, key, atMs), atMs), terms: termsOf(key), limits };
+}
+
+/** The budgets in dollars of a key, its first one first. */
+export function keyBudgets({ budget, limits }: KeyView): BudgetView[] {
+  const inDollars = limits.filter(({ limit }) => limit.unit === "nano_usd").map(limitBudget);
+  return budget.limitNanoUsd === null ? [budget, ...inDollars] : inDollars;
+}
+
+/** A limit in dollars as a budget. */
+export function limitBudget({ limit, used, held, available, resetsAt }: LimitView): BudgetView {
+  const { window, most: limitNanoUsd } = limit;
+  return { window, limitNanoUsd, settledNanoUsd: used, heldNanoUsd: held, availableNanoUsd: available, resetsAt };
 }
 
 function budgetView(counted: CountedBudget, atMs: number): BudgetView {

@@ -1,6 +1,15 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { MAX_AGENTS_TRIED, MAX_ASKS } from "../rules/limits.ts";
-import type { AllowAnswer, Ask, Claim, OfferName, PayerCredential, Refusal, ReserveReply } from "./commands.ts";
+import type {
+  AllowAnswer,
+  Ask,
+  Claim,
+  OfferName,
+  PayerCredential,
+  Refusal,
+  ReserveReply,
+  UsedModel,
+} from "./commands.ts";
 import { sendHeard } from "./hearing.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
 import { attempt, type Saga, send } from "./saga.ts";
@@ -22,6 +31,9 @@ export type Reservation = {
   leaseMs: number;
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
+  tokens?: number;
+  model?: UsedModel;
+  fallbacks?: readonly UsedModel[];
   claim?: Claim | undefined;
   /** The partition of the chain that credits and debits accounts. */
   chain: Partition;
@@ -38,9 +50,10 @@ export type Admission =
   | Exclude<ReserveReply, { status: "reserved" | "refused" | "asks" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { id, at, owner, payer, chain, amountNanoUsd, leaseMs, detail, claim, inPieces, offers = [] } = reservation;
+  const { owner, chain, offers = [], inPieces, ...asked } = reservation;
+  const { id, at, payer, amountNanoUsd } = asked;
   const [...servers] = payer.kind === "key" ? offers.slice(0, MAX_AGENTS_TRIED) : [];
-  const terms = { id, at, amountNanoUsd, leaseMs, payer, detail, claim, inPieces: inPieces || undefined };
+  const terms = { ...asked, inPieces: inPieces || undefined };
   let answers: AllowAnswer[] = [];
   try {
     for (let asked = 0; asked < MAX_ASKS; asked += 1) {

@@ -1,6 +1,6 @@
-import { type Window, windows } from "@inference/protocol/window";
+import { type DollarWindow, dollarWindows } from "@inference/protocol/window";
 
-const WINDOWS = `one of ${windows.join(" ")}` as `one of ${Window}`;
+const WINDOWS = `one of ${dollarWindows.join(" ")}` as `one of ${DollarWindow}`;
 
 /**
  * The rows of a partition, which are the authority on its state, and the schema that both hosts store them with. Every
@@ -20,6 +20,9 @@ export const tableSchemas = {
       settledNanoUsd: "amount",
       /** At a shared limit: the unused part of its allowances. Other budgets' holds are in `receipt`. */
       heldNanoUsd: "amount",
+      /** Of a key's minute alone: the requests that were sent to the provider, and the tokens that they used. */
+      requests: "integer?",
+      tokens: "integer?",
     },
   },
   /** The record of a request, with the request's id. An open or orphaned one is a hold. */
@@ -53,6 +56,8 @@ export const tableSchemas = {
        * basis of the charge. Empty: the request was never forwarded.
        */
       detail: "text",
+      /** The most tokens that it can use. Null: unknown. */
+      heldTokens: "integer?",
     },
   },
   key: {
@@ -72,6 +77,8 @@ export const tableSchemas = {
       nonce: "text",
       /** How long a key without any credit in its account waits for the first one. Null: it does not wait. */
       unpaidUntil: "integer?",
+      /** JSON: `KeyTerms`. Null: no terms besides the limit above. */
+      terms: "text?",
     },
   },
   /** The key of a secret's digest. */

@@ -3,6 +3,7 @@ import { type Window, windowEnd, windowStart } from "@inference/protocol/window"
 import type { BudgetName, Refusal } from "../messages/commands.ts";
 import type { Draft } from "../rows/draft.ts";
 import type { CounterRow, KeyRow, ReadRows, ReceiptRow, Rows } from "../rows/tables.ts";
+import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import type { Place } from "./place.ts";
 
 /**
@@ -26,11 +27,16 @@ export function counterId(budgetId: string, window: Window, atMs: number): strin
 }
 
 export function counterOf(rows: Rows, id: string): CounterRow {
-  return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0 };
+  return rows.get("counter", id) ?? emptyCounter(id);
 }
 
-export function keyBudget(keyId: string): string {
-  return `key:${keyId}`;
+export function emptyCounter(id: string): CounterRow {
+  return { id, settledNanoUsd: 0, heldNanoUsd: 0, requests: null, tokens: null };
+}
+
+/** The budget of a key's first limit in dollars, or of its other limits over a window. */
+export function keyBudget(keyId: string, window?: Window): string {
+  return window === undefined ? `key:${keyId}` : `key:${keyId}:${window}`;
 }
 
 /** @param holds The account's. */
@@ -49,8 +55,13 @@ export function keyOf(rows: Rows, holds: readonly ReceiptRow[], key: KeyRow, atM
 
 /** The amount held in the window of a time. */
 export function heldIn(holds: readonly ReceiptRow[], window: Window, atMs: number): NanoUsd {
+  return sumOf(windowHolds(holds, window, atMs));
+}
+
+/** The holds that were admitted in the window of a time. */
+export function windowHolds(holds: readonly ReceiptRow[], window: Window, atMs: number): ReceiptRow[] {
   const start = windowStart(window, atMs);
-  return sumOf(holds.filter(({ admittedAt }) => windowStart(window, admittedAt) === start));
+  return holds.filter(({ admittedAt }) => windowStart(window, admittedAt) === start);
 }
 
 function sumOf(holds: readonly ReceiptRow[]): NanoUsd {
@@ -87,18 +98,24 @@ export function refusalOf(counted: CountedBudget, amountNanoUsd: NanoUsd, atMs: 
   };
 }
 
-/** Adds a charge to a budget's counter. The first one of a window deletes the counters of windows that are over. */
+/**
+ * Adds a charge, or requests and tokens, to a budget's counter. The first one of a window deletes the counters of
+ * windows that are over.
+ */
 export function settleIn(
   { draft, rows }: Place,
   { budget, window, at }: { budget: string; window: Window; at: number },
   chargeNanoUsd: NanoUsd,
+  use?: { requests: number; tokens: number },
 ): void {
-  if (chargeNanoUsd === 0) return;
+  if (chargeNanoUsd === 0 && use === undefined) return;
   const id = counterId(budget, window, at);
   if (draft.get("counter", id) === undefined) forgetWindows(draft, rows, budget, { window, at });
   const counter = counterOf(draft, id);
   const settledNanoUsd = counter.settledNanoUsd + chargeNanoUsd;
-  draft.put("counter", { ...counter, settledNanoUsd: assertCounted(settledNanoUsd, id) });
+  const { requests, tokens } = counter;
+  const counts = use && { requests: (requests ?? 0) + use.requests, tokens: (tokens ?? 0) + use.tokens };
+  draft.put("counter", { ...counter, ...counts, settledNanoUsd: assertCounted(settledNanoUsd, id) });
 }
 
 /** The error's text is made only if it is needed, because this runs for each request. */
@@ -107,8 +124,8 @@ function assertCounted(value: number, id: string): NanoUsd {
 }
 
 /**
- * Deletes a budget's counters of windows before the one before a time. The one before stays: clocks differ a little, so
- * that a request of it may be admitted yet.
+ * Deletes a budget's counters of windows in which no request can be admitted any more. Those within twice the clocks'
+ * difference stay.
  */
 export function forgetWindows(
   draft: Draft,
@@ -117,7 +134,7 @@ export function forgetWindows(
   { window, at }: { window: Window; at: number },
 ): void {
   if (window === "lifetime") return;
-  const first = windowStart(window, windowStart(window, at) - 1);
+  const first = windowStart(window, windowStart(window, at) - 2 * MAX_CLOCK_SKEW_MS);
   for (const { id } of countersOf(rows, budget)) {
     if (Number(id.slice(budget.length + 1)) < first) draft.remove("counter", id);
   }
@@ -129,8 +146,11 @@ export function countersOf(rows: ReadRows, budget: string): CounterRow[] {
   return counters.filter(({ id }) => id.startsWith(`${budget}@`));
 }
 
-/** There are three at most: a settle deletes all before the window before its own. */
-const MAX_WINDOWS = 10;
+/**
+ * The first settle of a window deletes all but the last four. Requests of earlier minutes that settle after it can
+ * leave one each.
+ */
+const MAX_WINDOWS = MAX_IN_FLIGHT + 4;
 
 /** A share of an amount in whole nano-dollars, rounded down. */
 export function shareOf(amountNanoUsd: NanoUsd, share: number, whole: number): NanoUsd {

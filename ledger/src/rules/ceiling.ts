@@ -3,7 +3,7 @@ import { windowEnd } from "@inference/protocol/window";
 import type { Refusal } from "../messages/commands.ts";
 import { ceilingPartition } from "../messages/partition.ts";
 import type { Rows } from "../rows/tables.ts";
-import { type CountedBudget, counterId, counterOf, forgetWindows, shareOf } from "./budget.ts";
+import { type CountedBudget, counterId, counterOf, emptyCounter, forgetWindows, shareOf } from "./budget.ts";
 import { noCursor } from "./chain.ts";
 import { CEILING_SHARE_PERCENT } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
@@ -57,7 +57,7 @@ export const setCarry: Rule<"setCarry"> = ({ draft, rows }, { day, amountNanoUsd
   const id = counterId(CARRY, "day", Date.parse(day));
   const existing = draft.get("counter", id);
   if (existing !== undefined) return { status: existing.settledNanoUsd === amountNanoUsd ? "set" : "conflict" };
-  draft.put("counter", { id, settledNanoUsd: amountNanoUsd, heldNanoUsd: 0 });
+  draft.put("counter", { ...emptyCounter(id), settledNanoUsd: amountNanoUsd });
   forgetWindows(draft, rows, CARRY, { window: "day", at: Date.parse(day) });
   return { status: "set" };
 };

@@ -6,7 +6,7 @@ import { deliver } from "../messages/delivery.ts";
 import { accountPartition } from "../messages/partition.ts";
 import type { Draft } from "../rows/draft.ts";
 import type { CursorRow, PayerRow, Rows } from "../rows/tables.ts";
-import { counterId, counterOf, forgetWindows } from "./budget.ts";
+import { counterId, counterOf, emptyCounter, forgetWindows } from "./budget.ts";
 import type { Place, Rule } from "./place.ts";
 import { hearingAt, payerOf, recordId } from "./told.ts";
 
@@ -72,7 +72,7 @@ export const advance: Rule<"advance"> = (place, command) => {
     ...{ totalActivated: String(totals.totalActivated), totalDebitedNanoUsd: String(totals.totalDebited) },
   });
   for (const [day, paidNanoUsd] of totals.paid) {
-    draft.put("counter", { id: paidId(day), settledNanoUsd: paidNanoUsd, heldNanoUsd: 0 });
+    draft.put("counter", { ...emptyCounter(paidId(day)), settledNanoUsd: paidNanoUsd });
     forgetWindows(draft, place.rows, PAID, { window: "day", at: Date.parse(day) });
   }
   for (const chunk of command.chunks) putChunk(place, chunk, command.at);

@@ -263,6 +263,7 @@ test("a settle charges its cost, frees the rest, and lays a use on the line and 
     offer: null,
     endsAtNanoUsd: 251,
     detail: "{}",
+    heldTokens: null,
   });
 });
 

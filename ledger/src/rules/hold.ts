@@ -1,14 +1,15 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { windowStart } from "@inference/protocol/window";
-import type { Commands, Refusal, ReserveReply, ResolveReply } from "../messages/commands.ts";
+import type { Commands, Excess, Refusal, ReserveReply, ResolveReply } from "../messages/commands.ts";
 import { agentPartition, ceilingPartition, isAccount } from "../messages/partition.ts";
 import { isHold, type ReceiptRow } from "../rows/tables.ts";
 import { adoptAnswer, askOf, closeAnswered, countUnder, holdsNow, limitsToAsk } from "./allowance.ts";
 import { authenticate } from "./authenticate.ts";
 import { layUse, unheard } from "./bill.ts";
-import { balanceOf, type CountedBudget, keyOf, refusalOf } from "./budget.ts";
+import { balanceOf, type CountedBudget, refusalOf } from "./budget.ts";
 import { earlierClaim, makeClaim } from "./claim.ts";
 import { keepUsedKey } from "./key.ts";
+import { allowsUse, budgetOfLimit, type CountedLimit, countLimits, excessOf, termsOf } from "./key-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { ownCapacity } from "./offer.ts";
 import type { Place, Rule } from "./place.ts";
@@ -36,17 +37,25 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   const deaf = unheard(place);
   if (deaf !== undefined) return deaf;
   const holds = holdsNow(place);
-  const refusal = refusalFor(place, holds, payer.keyId, command);
+  const key = payer.keyId === null ? undefined : draft.get("key", payer.keyId);
+  const models = [command.model, ...(command.fallbacks ?? [])];
+  if (key !== undefined && models.some((model) => !allowsUse(termsOf(key), model))) {
+    return { status: "model_not_allowed", terms: termsOf(key) };
+  }
+  const limits = key === undefined ? [] : countLimits(draft, holds, key, at);
+  const refusal = refusalFor(place, holds, key && limits, command);
   // A refusal is not stored: an account without funds could fill the disk.
   if (refusal !== undefined) return { status: "refused", refusal };
+  const excess = firstExcess(limits, command);
+  if (excess !== undefined) return { status: "limited", excess };
   const terms = { server: server?.agent ?? null, offer: server?.offer ?? null };
   const wanted = { at, amountNanoUsd, ...terms, inPieces: command.inPieces === true };
-  const limits = limitsToAsk(place, holds, wanted);
-  const refused = limits.includes(ceilingPartition)
+  const asked = limitsToAsk(place, holds, wanted);
+  const refused = asked.includes(ceilingPartition)
     ? answers.find(({ limit }) => limit === ceilingPartition)
     : undefined;
   if (refused?.refusal != null) return { status: "refused", refusal: refused.refusal };
-  if (limits.length > 0) return { status: "asks", asks: limits.map((limit) => askOf(place, holds, limit, wanted)) };
+  if (asked.length > 0) return { status: "asks", asks: asked.map((limit) => askOf(place, holds, limit, wanted)) };
 
   // After this point the reserve succeeds.
   const { keyId } = payer;
@@ -58,9 +67,10 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   return { status: "reserved", keyId, leaseUntil };
 };
 
-function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim }: Reserve): string {
+function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim, tokens, model }: Reserve): string {
   let text = `${at} ${leaseMs} ${amountNanoUsd} ${payer.kind} ${payer.digest}`;
-  for (const term of [server?.offer, claim?.id, claim?.fingerprint]) if (term !== undefined) text += ` ${term}`;
+  for (const term of [server?.offer, claim?.id, claim?.fingerprint, tokens, model?.id])
+    if (term !== undefined) text += ` ${term}`;
   return text;
 }
 
@@ -70,7 +80,12 @@ function repeatedReserve(existing: ReceiptRow, fingerprint: string, leaseUntil: 
   return { status: "reserved", keyId: existing.keyId, leaseUntil };
 }
 
-function openHold({ id, at, amountNanoUsd }: Pick<Reserve, "id" | "at" | "amountNanoUsd">): ReceiptRow {
+function openHold({
+  id,
+  at,
+  amountNanoUsd,
+  tokens,
+}: Pick<Reserve, "id" | "at" | "amountNanoUsd" | "tokens">): ReceiptRow {
   return {
     id,
     state: "open",
@@ -88,6 +103,7 @@ function openHold({ id, at, amountNanoUsd }: Pick<Reserve, "id" | "at" | "amount
     endsAtNanoUsd: null,
     fingerprint: "",
     detail: "",
+    heldTokens: tokens ?? null,
   };
 }
 
@@ -175,24 +191,37 @@ function repeatedResolve(
   return { status: "already_resolved" };
 }
 
-/** The first of the payer's own budgets that refuses. */
+/**
+ * The first of the payer's own budgets that refuses.
+ *
+ * @param limits Those of the key; undefined for a session.
+ */
 function refusalFor(
   { draft }: Place,
   holds: readonly ReceiptRow[],
-  keyId: string | null,
+  limits: readonly CountedLimit[] | undefined,
   { at, amountNanoUsd }: Reserve,
 ): Refusal | undefined {
-  const key = keyId === null ? undefined : draft.get("key", keyId);
-  const budgets =
-    key === undefined ? [ownCapacity(draft, holds, at)] : [balanceOf(draft, holds), keyOf(draft, holds, key, at)];
+  const inDollars = limits?.filter(({ limit }) => limit.unit === "nano_usd").map(budgetOfLimit);
+  const budgets = inDollars === undefined ? [ownCapacity(draft, holds, at)] : [balanceOf(draft, holds), ...inDollars];
   const [first] = budgets;
   if (first !== undefined && holds.length >= MAX_IN_FLIGHT) return ownRefusal(first, "in_flight", amountNanoUsd);
-  if (key === undefined && first !== undefined && draft.get("emptied", "emptied") !== undefined) {
+  if (limits === undefined && first !== undefined && draft.get("emptied", "emptied") !== undefined) {
     return ownRefusal(first, "held", amountNanoUsd);
   }
   for (const budget of budgets) {
     const refusal = refusalOf(budget, amountNanoUsd, at);
     if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** The first limit on requests or tokens that refuses. */
+function firstExcess(limits: readonly CountedLimit[], { at, tokens = 0 }: Reserve): Excess | undefined {
+  for (const counted of limits) {
+    const { unit } = counted.limit;
+    const excess = unit === "nano_usd" ? undefined : excessOf(counted, unit === "requests" ? 1 : tokens, at);
+    if (excess !== undefined) return excess;
   }
   return undefined;
 }

@@ -1,14 +1,18 @@
+import type { KeyLimit } from "@inference/protocol/key-limit";
+import { allowsModel } from "@inference/protocol/model-pattern";
 import { DAY_MS } from "@inference/protocol/window";
+import type { KeyTerms } from "../messages/commands.ts";
 import type { Draft } from "../rows/draft.ts";
 import type { KeyRow, ReadRows } from "../rows/tables.ts";
 import { countersOf, keyBudget } from "./budget.ts";
+import { dollarBudgets, limitsOf, termsOf, termsText } from "./key-limits.ts";
 import { MAX_KEYS_PER_ACCOUNT, OUTCOME_RETENTION_MS, UNPAID_KEY_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
 import { recountKey } from "./recount-key.ts";
 import { spendNonce } from "./session.ts";
 
 /**
- * An account's API keys. A new secret, and any change of terms but a lower limit, need a signed message, whose nonce is
+ * An account's API keys. A new secret, and any change of terms but a tighter one, need a signed message, whose nonce is
  * used here.
  */
 export const createKey: Rule<"createKey"> = ({ draft }, command) => {
@@ -21,6 +25,7 @@ export const createKey: Rule<"createKey"> = ({ draft }, command) => {
   // After this point the key is made.
   spendNonce(draft, command.nonce, command.nonceExpiresAt);
   const { keyId, digest, label, name, window, limitNanoUsd, expiresAt, nonce } = command;
+  const { limits = [], models = null, isPrivate = false } = command;
   draft.put("key", {
     id: keyId,
     name,
@@ -34,25 +39,35 @@ export const createKey: Rule<"createKey"> = ({ draft }, command) => {
     createdAt: command.at,
     nonce,
     unpaidUntil: isPaid(draft) ? null : command.at + UNPAID_KEY_MS,
+    terms: termsText({ limits, models, isPrivate }),
   });
   draft.put("secret", { id: digest, keyId });
   draft.put("account", { ...account, keys: account.keys + 1 });
   return { status: "created" };
 };
 
-export const updateKey: Rule<"updateKey"> = ({ draft }, command) => {
+export const updateKey: Rule<"updateKey"> = (place, command) => {
+  const { draft } = place;
   const key = draft.get("key", command.keyId);
   if (key === undefined || key.revokedAt !== null) return { status: "unknown" };
-  const { limitNanoUsd = key.limitNanoUsd } = command;
-  const raises =
-    limitNanoUsd !== key.limitNanoUsd && key.limitNanoUsd !== null && (limitNanoUsd ?? 0) > key.limitNanoUsd;
-  if (raises) return { status: "would_raise" };
-  draft.put("key", {
-    ...key,
-    name: command.name ?? key.name,
-    disabled: command.disabled === undefined ? key.disabled : Number(command.disabled),
-    limitNanoUsd,
-  });
+  const { name = key.name, disabled, limitNanoUsd, models, isPrivate } = command;
+  const old = termsOf(key);
+  const first = { unit: "nano_usd" as const, window: key.window, most: limitNanoUsd ?? 0 };
+  const lower = [...(limitNanoUsd === undefined ? [] : [first]), ...(command.limits ?? [])];
+  const limits = limitsOf(key);
+  for (const limit of lower) {
+    const at = limits.findIndex(({ unit, window }) => unit === limit.unit && window === limit.window);
+    if (limit.most > (limits[at]?.most ?? limit.most)) return { status: "would_raise" };
+    if (at === -1) limits.push(limit);
+    else limits[at] = limit;
+  }
+  const isWider = models?.some((model) => old.models?.some((pattern) => allowsModel(pattern, model)) === false);
+  if (isWider === true) return { status: "would_raise" };
+
+  // After this point the key is changed.
+  const terms = { models: models ?? old.models, isPrivate: isPrivate ?? old.isPrivate };
+  const changed = { ...key, name, disabled: disabled === undefined ? key.disabled : Number(disabled) };
+  draft.put("key", withLimits(place, changed, { limits, ...terms }));
   return { status: "updated" };
 };
 
@@ -71,22 +86,55 @@ export const rollKey: Rule<"rollKey"> = ({ draft }, command) => {
   return { status: "rolled" };
 };
 
-export const setKeyTerms: Rule<"setKeyTerms"> = ({ draft, rows }, command) => {
+export const setKeyTerms: Rule<"setKeyTerms"> = (place, command) => {
+  const { draft } = place;
   const { keyId, window, limitNanoUsd, nonce, at } = command;
   const key = draft.get("key", keyId);
   if (key === undefined || key.revokedAt !== null) return { status: "unknown" };
   const expiresAt = command.expiresAt === undefined ? key.expiresAt : command.expiresAt;
-  const terms = `${command.id} ${keyId} ${limitNanoUsd} ${window} ${command.expiresAt}`;
+  const others = [command.limits, command.units, command.models, command.isPrivate];
+  const terms = `${command.id} ${keyId} ${limitNanoUsd} ${window} ${command.expiresAt}${othersText(others)}`;
   const spent = draft.get("nonce", nonce);
   if (spent !== undefined) return { status: spent.digest === terms ? "set" : "nonce_used" };
   if (key.expiresAt !== null && key.expiresAt <= at) return { status: "expired" };
 
   // After this point the key has its new terms.
   spendNonce(draft, nonce, command.nonceExpiresAt, terms);
-  if (window !== key.window) recountKey(draft, rows, { key, window, at });
-  draft.put("key", { ...key, window, limitNanoUsd, expiresAt });
+  const old = termsOf(key);
+  const { limits = [], units = [], models = old.models, isPrivate = old.isPrivate } = command;
+  const isKept = ({ unit }: KeyLimit) => (unit === "nano_usd" ? window === undefined : !units.includes(unit));
+  const first = window === undefined ? key : { window, limitNanoUsd: limitNanoUsd ?? null };
+  const after = { ...key, ...first, expiresAt, terms: null };
+  const all = [...limitsOf(after), ...old.limits.filter(isKept), ...limits];
+  draft.put(
+    "key",
+    withLimits(place, { ...key, window: after.window, expiresAt }, { limits: all, models, isPrivate }, at),
+  );
   return { status: "set" };
 };
+
+/**
+ * A key with other terms, whose charges are counted in the windows of its limits.
+ *
+ * @param key With the window of a key without a limit in dollars.
+ */
+function withLimits({ draft, rows, clockMs }: Place, key: KeyRow, terms: KeyTerms, at = clockMs): KeyRow {
+  const first = terms.limits.find((limit) => limit.unit === "nano_usd");
+  const after = {
+    ...key,
+    window: first?.window ?? key.window,
+    limitNanoUsd: first?.most ?? null,
+    terms: termsText({ ...terms, limits: terms.limits.filter((limit) => limit !== first) }),
+  };
+  const before = rows.get("key", key.id) ?? key;
+  recountKey(draft, rows, { before, after, at });
+  return after;
+}
+
+/** Empty for a command without them, as an earlier release writes it. */
+function othersText(terms: readonly unknown[]): string {
+  return terms.every((term) => term === undefined) ? "" : ` ${JSON.stringify(terms)}`;
+}
 
 export const revokeKey: Rule<"revokeKey"> = ({ draft }, command) => {
   const key = draft.get("key", command.keyId);
@@ -136,7 +184,9 @@ export function forgetKey(draft: Draft, rows: ReadRows, keyId: string): void {
   const key = draft.get("key", keyId);
   const account = draft.get("account", "account");
   if (key === undefined) return;
-  for (const { id } of countersOf(rows, keyBudget(keyId))) draft.remove("counter", id);
+  for (const { budget } of [...dollarBudgets(key), { budget: keyBudget(keyId, "minute") }]) {
+    for (const { id } of countersOf(rows, budget)) draft.remove("counter", id);
+  }
   draft.remove("secret", key.digest);
   draft.remove("key", keyId);
   if (account === undefined) return;

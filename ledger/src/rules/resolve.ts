@@ -3,7 +3,8 @@ import type { Tally } from "../messages/commands.ts";
 import { isAccount } from "../messages/partition.ts";
 import type { ReceiptRow } from "../rows/tables.ts";
 import { settleUnder } from "./allowance.ts";
-import { keyBudget, settleIn } from "./budget.ts";
+import { settleIn } from "./budget.ts";
+import { countForKey } from "./key-limits.ts";
 import { capacityId } from "./offer.ts";
 import type { Place } from "./place.ts";
 import { countReceipt } from "./totals.ts";
@@ -16,6 +17,7 @@ export type Resolution = {
   /** The receipt's detail; null for a request that was never forwarded and leaves no receipt. */
   detail: string | null;
   tally?: Tally | undefined;
+  tokens?: number | undefined;
 };
 
 /** Ends a hold: it becomes a receipt, and its charge counts in every budget that held it. */
@@ -28,7 +30,8 @@ export function resolve(place: Place, hold: ReceiptRow, resolution: Resolution):
   if (isAccount(place.partition)) {
     settleIn(place, { budget: "balance", window: "lifetime", at }, chargeNanoUsd);
     const key = keyId === null ? undefined : draft.get("key", keyId);
-    if (key !== undefined) settleIn(place, { budget: keyBudget(key.id), window: key.window, at }, chargeNanoUsd);
+    const tokens = resolution.tokens ?? (state === "settled" ? hold.heldTokens : null) ?? 0;
+    if (key !== undefined) countForKey(place, key, at, chargeNanoUsd, { requests: detail === null ? 0 : 1, tokens });
   } else settleIn(place, { budget: capacityId(at), window: "day", at }, chargeNanoUsd);
   if (detail !== null) countReceipt(draft, receipt, tally);
   settleUnder(place, receipt, chargeNanoUsd);

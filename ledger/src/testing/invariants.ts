@@ -14,7 +14,7 @@ import type { WorldHost } from "./world.ts";
  * | | |
  * |---|---|
  * | L1 | at an admission a balance's settled + held is within what was activated |
- * | L2 | at an admission a key's settled + held, in the window of that time, is within its limit; a capacity's likewise |
+ * | L2 | at an admission a key's settled + held, in the window of that time, is within each of its limits; a capacity's likewise |
  * | L3 | at an admission what an account used and holds of the ceiling, and of an offer, is within what that limit allowed it |
  * | L4 | a limit's counter of a day is the sum of its accounts' rows |
  * | L5 | a hold ends at most once, and is charged at most its amount |
@@ -103,23 +103,38 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     answers.set(key, text);
     if (!isFirst) return;
     if (command.claim !== undefined) checkClaim(partition, command, command.claim);
+    const { at } = command;
+    const keyId = host.rows(partition).get("receipt", command.id)?.keyId ?? null;
+    if (keyId !== null) checkKey(partition, keyId, command);
     // Nothing needs no room.
     if (command.amountNanoUsd === 0) return;
-    const rows = host.rows(partition);
-    const { at } = command;
-    const keyId = rows.get("receipt", command.id)?.keyId ?? null;
     if (keyId === null) {
       withinLimit(viewOf(partition, "capacity", at), `L2: ${key}`);
       checkCapacity(partition, at);
       return;
     }
     withinLimit(viewOf(partition, "balance", at), `L1: ${key}`);
-    const view = answer(rows, { type: "key", keyId, at })?.budget;
-    const window = model.keys().find((one) => one.account === partition && one.keyId === keyId)?.window ?? "lifetime";
-    const { settled, held } = model.spent(partition, window, at, keyId);
-    assert.deepEqual([view?.settledNanoUsd, view?.heldNanoUsd], [settled, held], `L12: ${partition} ${keyId}`);
-    withinLimit(view, `L2: ${key}`);
     for (const limit of limitsOf(command.server?.agent ?? null)) checkAllowed(partition, limit, at);
+  }
+
+  /** L2 and L12. */
+  function checkKey(
+    partition: Partition,
+    keyId: string,
+    { at, amountNanoUsd, tokens = 0 }: Commands["reserve"]["command"],
+  ) {
+    const view = answer(host.rows(partition), { type: "key", keyId, at });
+    const key = model.keys().find((one) => one.account === partition && one.keyId === keyId);
+    const { settled, held } = model.spent(partition, key?.window ?? "lifetime", at, keyId);
+    const { settledNanoUsd, heldNanoUsd } = view?.budget ?? {};
+    assert.deepEqual([settledNanoUsd, heldNanoUsd], [settled, held], `L12: ${partition} ${keyId}`);
+    const counted = key?.limits.map((limit) => ({ limit, ...model.spentOf(partition, keyId, limit, at) })) ?? [];
+    const shown = view?.limits.map((one) => ({ limit: one.limit, settled: one.used, held: one.held })) ?? [];
+    assert.deepEqual(new Set(shown), new Set(counted), `L12: ${partition} ${keyId}`);
+    for (const { limit, settled, held } of counted) {
+      const needed = { nano_usd: amountNanoUsd, requests: 1, tokens }[limit.unit];
+      if (needed > 0) assert.ok(settled + held <= limit.most, `L2: ${partition} ${keyId} ${JSON.stringify(limit)}`);
+    }
   }
 
   function viewOf(partition: Partition, type: "balance" | "capacity", at: number): View {
@@ -200,7 +215,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
       if (table !== "key") continue;
       const left = (["key", "secret", "counter"] as const)
         .flatMap((name) => rows.list(name, { limit: 10_000 }))
-        .filter((row) => new RegExp(`"(key:)?${id}[@"]`).test(JSON.stringify(row)));
+        .filter((row) => new RegExp(`"(key:)?${id}[@":]`).test(JSON.stringify(row)));
       assert.deepEqual(left, [], `L15: ${partition}`);
     }
   }

@@ -1,4 +1,4 @@
-import { DAY_MS } from "@inference/protocol/window";
+import { DAY_MS, dollarWindows } from "@inference/protocol/window";
 import fc from "fast-check";
 
 /** The possible events of a world, as data: how often each occurs, and with which numbers. */
@@ -19,6 +19,19 @@ const charge = fc.constantFrom("zero", "one", "half", "all", "over");
 const claim = fc.option(fc.record({ name: fc.nat({ max: 3 }), body: fc.nat({ max: 7 }) }), { freq: 2 });
 /** Most name the last offer of an agent. */
 const offers = fc.array(fc.record({ who: fc.nat({ max: 1 }), isStale: fc.nat({ max: 9 }) }), { maxLength: 3 });
+/** Besides the first limit in dollars. */
+const keyTerms = fc.record({
+  other: fc.option(fc.record({ window: fc.constantFrom(...dollarWindows), amount }), { freq: 3 }),
+  requests: fc.option(fc.nat({ max: 4 }), { freq: 3 }),
+  tokens: fc.option(fc.constantFrom(0, 50, 100, 150), { freq: 3 }),
+  models: fc.option(fc.subarray(["a", "a*", "ab", "ab*", "b*"], { minLength: 1 }), { freq: 8 }),
+  isPrivate: fc.nat({ max: 9 }).map((n) => n === 0),
+});
+const model = fc.record({
+  id: fc.constantFrom("a", "ab", "abc", "b"),
+  isPrivate: fc.nat({ max: 3 }).map((n) => n > 0),
+});
+const tokens = fc.constantFrom(0, 1, 40, 50, 100, 120);
 const tick = fc.constantFrom(
   "1",
   "500",
@@ -52,6 +65,8 @@ const operation = fc.oneof(
       inPieces: fc.boolean(),
       claim,
       offers,
+      tokens,
+      model,
     }),
   },
   {
@@ -73,7 +88,10 @@ const operation = fc.oneof(
   { weight: 3, arbitrary: fc.record({ op: fc.constant("fail" as const), which: index, arrives: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("late" as const), which: index }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("crash" as const) }) },
-  { weight: 14, arbitrary: fc.record({ op: fc.constant("settle" as const), which: index, charge }) },
+  {
+    weight: 14,
+    arbitrary: fc.record({ op: fc.constant("settle" as const), which: index, charge, tokens: fc.option(tokens) }),
+  },
   { weight: 5, arbitrary: fc.record({ op: fc.constantFrom("release" as const, "orphan" as const), which: index }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("checkpoint" as const), which: index, amount }) },
   {
@@ -111,9 +129,10 @@ const operation = fc.oneof(
       op: fc.constant("createKey" as const),
       who: index,
       nonce: index,
-      window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
+      window: fc.constantFrom(...dollarWindows),
       limit: fc.option(amount, { freq: 2 }),
       expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 2 }),
+      terms: keyTerms,
     }),
   },
   {
@@ -123,6 +142,7 @@ const operation = fc.oneof(
       key: index,
       limit: fc.option(amount),
       disabled: fc.option(fc.boolean()),
+      terms: keyTerms,
     }),
   },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("rollKey" as const), key: index, nonce: index }) },
@@ -132,9 +152,11 @@ const operation = fc.oneof(
       op: fc.constant("setKeyTerms" as const),
       key: index,
       nonce: index,
-      window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
+      window: fc.constantFrom(...dollarWindows),
       limit: fc.option(amount, { freq: 2 }),
       expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 2 }),
+      terms: keyTerms,
+      stays: fc.subarray(["limits", "requests", "tokens", "models", "isPrivate"]),
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeKey" as const), key: index }) },
@@ -166,6 +188,7 @@ const operation = fc.oneof(
 );
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
 export type OfferTerms = { who: number; isStale: number };
+export type KeyTermsDrawn = typeof keyTerms extends fc.Arbitrary<infer T> ? T : never;
 export type ClaimTerms = { name: number; body: number };
 export type Run = { start: number; scale: number; ceiling: number; operations: Operation[] };
 

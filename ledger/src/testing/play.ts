@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { DAY_MS, utcDay, windowEnd } from "@inference/protocol/window";
+import type { KeyLimit } from "@inference/protocol/key-limit";
+import { DAY_MS, type DollarWindow, utcDay, windowEnd } from "@inference/protocol/window";
 import { lowerAllowances } from "../messages/allowances.ts";
-import type { Claim, Command, PayerCredential } from "../messages/commands.ts";
+import type { Claim, Command, KeyTerms, PayerCredential, UsedModel } from "../messages/commands.ts";
 import { sendHeard } from "../messages/hearing.ts";
 import { agentPartition, ceilingPartition, type Partition } from "../messages/partition.ts";
 import { type Reservation, reserveRequest } from "../messages/reservation.ts";
 import type { Saga, Step } from "../messages/saga.ts";
 import { isHold, type ReceiptRow } from "../rows/tables.ts";
 import { ALLOWANCE_MS } from "../rules/limits.ts";
-import type { ClaimTerms, OfferTerms, Operation, Run } from "./operations.ts";
+import type { ClaimTerms, KeyTermsDrawn, OfferTerms, Operation, Run } from "./operations.ts";
 import { accounts, chain, identities, identity, type OpenHost, openWorld, sellers, tokensOf } from "./world.ts";
 
 /**
@@ -17,7 +18,13 @@ import { accounts, chain, identities, identity, type OpenHost, openWorld, seller
  */
 const owners = [...accounts, ...identities];
 
-type RequestTerms = { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[]; inPieces?: boolean };
+type RequestTerms = {
+  claimed?: ClaimTerms | null;
+  offers?: readonly OfferTerms[];
+  inPieces?: boolean;
+  tokens?: number;
+  model?: UsedModel;
+};
 
 /** A saga under way, and the command it waits for. */
 type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boolean> };
@@ -94,7 +101,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     amountNanoUsd: number,
     at: number,
     steps: number,
-    { claimed = null, offers = [], inPieces = true }: RequestTerms = {},
+    { claimed = null, offers = [], inPieces = true, ...terms }: RequestTerms = {},
   ): Promise<string> {
     made += 1;
     const id = requestName(made);
@@ -108,6 +115,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       detail: "{}",
       chain,
       inPieces,
+      ...terms,
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
       offers: offers.map(({ who, isStale }) => {
         const agent = sellers[who] ?? `0x${"c".repeat(40)}`;
@@ -172,7 +180,13 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           operation.amount * scale,
           clock.now + operation.skew,
           operation.steps,
-          { claimed: operation.claim, offers: operation.offers, inPieces: operation.inPieces },
+          {
+            claimed: operation.claim,
+            offers: operation.offers,
+            inPieces: operation.inPieces,
+            tokens: operation.tokens,
+            model: operation.model,
+          },
         );
         return;
       }
@@ -218,7 +232,9 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         const chargeNanoUsd =
           { zero: 0, one: Math.min(1, held), half: Math.ceil(held / 2), all: held, over: held + 1 }[operation.charge] ??
           0;
-        await apply(hold.partition, { ...settled(id, clock.now), chargeNanoUsd });
+        const { tokens } = operation;
+        const used = tokens === null ? {} : { tokens };
+        await apply(hold.partition, { ...settled(id, clock.now), chargeNanoUsd, ...used });
         return;
       }
       case "release":
@@ -307,18 +323,24 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         const keyId = `key${named}`;
         const account = pick(accounts, operation.who) ?? identity;
         const reused = nonce % 7 === 0 ? (pick(model.keys(), nonce)?.nonce ?? "n") : `nonce of ${keyId}`;
-        await world.createKey(account, { keyId, nonce: reused, window, limit, expiresIn });
+        const terms = drawnTerms(operation.terms, scale, limit === null ? null : window);
+        await world.createKey(account, { keyId, nonce: reused, window, limit, expiresIn, terms });
         return;
       }
       case "updateKey": {
         const key = pick(model.keys(), operation.key);
         if (key === undefined) return;
         const { limit, disabled } = operation;
+        // Any limit in dollars can be added.
+        const { limits, models, isPrivate } = drawnTerms(operation.terms, scale, key.window);
         await apply(key.account, {
           type: "updateKey",
           keyId: key.keyId,
           ...(limit === null ? {} : { limitNanoUsd: limit * scale }),
           ...(disabled === null ? {} : { disabled }),
+          limits,
+          ...(models === null ? {} : { models }),
+          ...(isPrivate ? { isPrivate } : {}),
         });
         return;
       }
@@ -334,7 +356,10 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "setKeyTerms": {
         const key = pick(model.keys(), operation.key);
         if (key === undefined) return;
-        const { window, limit, expiresIn } = operation;
+        const { window, limit, expiresIn, stays } = operation;
+        const drawn = drawnTerms(operation.terms, scale, limit === null ? null : window);
+        const keeps = (name: (typeof stays)[number]) => stays.includes(name);
+        const units = (["requests", "tokens"] as const).filter((unit) => !keeps(unit));
         changed += 1;
         const nonce = operation.nonce % 7 === 0 ? key.nonce : `nonce of terms ${changed}`;
         await apply(key.account, {
@@ -342,8 +367,11 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           id: `terms ${changed}`,
           at: clock.now,
           keyId: key.keyId,
-          window,
-          limitNanoUsd: limit === null ? null : limit * scale,
+          ...(keeps("limits") ? {} : { window, limitNanoUsd: limit === null ? null : limit * scale }),
+          units,
+          limits: drawn.limits.filter(({ unit }) => !keeps(unit === "nano_usd" ? "limits" : unit)),
+          ...(keeps("models") ? {} : { models: drawn.models }),
+          ...(keeps("isPrivate") ? {} : { isPrivate: drawn.isPrivate }),
           // Some keep the expiry.
           ...(operation.nonce % 5 === 0 ? {} : { expiresAt: expiresIn === null ? null : clock.now + expiresIn }),
           nonce,
@@ -450,6 +478,18 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
 /** Most requests under a name ask for the same. */
 function claimOf({ name, body }: ClaimTerms, at: number): Claim {
   return { id: `claim ${name}`, fingerprint: body === 0 ? "another body" : "the body", expiresAt: at + DAY_MS };
+}
+
+/** @param first The window of the first limit in dollars; null: there is none, and no other. */
+function drawnTerms(drawn: KeyTermsDrawn, scale: number, first: DollarWindow | null): KeyTerms {
+  const { other, requests, tokens, models, isPrivate } = drawn;
+  const limits: KeyLimit[] = [];
+  if (requests !== null) limits.push({ unit: "requests", window: "minute", most: requests });
+  if (other !== null && first !== null && other.window !== first) {
+    limits.push({ unit: "nano_usd", window: other.window, most: other.amount * scale });
+  }
+  if (tokens !== null) limits.push({ unit: "tokens", window: "minute", most: tokens });
+  return { limits, models, isPrivate };
 }
 
 /** As `reserveRequest` answers whether something may be forwarded. */

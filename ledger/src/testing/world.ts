@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
-import type { Command, Commands, Reply, ReplyOf } from "../messages/commands.ts";
+import type { Command, Commands, KeyTerms, Reply, ReplyOf } from "../messages/commands.ts";
 import type { Delivery } from "../messages/delivery.ts";
 import {
   accountPartition,
@@ -51,10 +51,11 @@ export type OpenHost = (state: {
   epoch(partition: Partition): number;
 }) => WorldHost | Promise<WorldHost>;
 
-type KeyTerms = Pick<Commands["createKey"]["command"], "keyId" | "nonce" | "window"> & {
+type NewKey = Pick<Commands["createKey"]["command"], "keyId" | "nonce" | "window"> & {
   /** Before it is scaled. */
   limit: number | null;
   expiresIn: number | null;
+  terms?: KeyTerms;
 };
 
 export type World = {
@@ -68,7 +69,7 @@ export type World = {
   apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>>;
   /** The account activates on chain, and its partition is told by the chain's. */
   activate(account: Partition, amountToken: number): Promise<void>;
-  createKey(account: Partition, terms: KeyTerms): Promise<void>;
+  createKey(account: Partition, terms: NewKey): Promise<void>;
   outbox(): Placed<"outbox">[];
   deliver(delivery: Placed<"outbox">, acknowledge: boolean): Promise<void>;
   deliverAll(): Promise<void>;
@@ -147,7 +148,7 @@ export async function openWorld(
       const block = { block: id, blockHash: `0x${id}`, activations: [event], chunks: [] };
       await world.apply(chain, { type: "advance", at: clock.now, ...block });
     },
-    async createKey(account, { keyId, nonce, window, limit, expiresIn }) {
+    async createKey(account, { keyId, nonce, window, limit, expiresIn, terms }) {
       await world.apply(account, {
         type: "createKey",
         at: clock.now,
@@ -160,6 +161,7 @@ export async function openWorld(
         expiresAt: expiresIn === null ? null : clock.now + expiresIn,
         nonce,
         nonceExpiresAt: clock.now + 600_000,
+        ...terms,
       });
     },
     outbox: () => host.all("outbox"),

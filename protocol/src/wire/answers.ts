@@ -1,11 +1,12 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
-import { limitResets, windows } from "../window.ts";
+import { keyLimitNames } from "../key-limit.ts";
+import { dollarWindows, limitResets } from "../window.ts";
 import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
-import { receiptSettlement } from "./settlement.ts";
+import { receiptSettlement, tried } from "./settlement.ts";
 
 /** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
 export const errorAnswer = z.strictObject({
@@ -111,8 +112,6 @@ export const modelNamesAnswer = z.strictObject({
   data: z.record(z.string(), z.string()).describe("A name, and the id of the model that it stands for."),
 });
 
-export const imageStylesAnswer = z.strictObject({ object: z.literal("list"), data: z.array(z.string()) });
-
 const generation = z.strictObject({
   id: z.string().describe("The answer's `x-request-id`."),
   upstream_id: z.string().nullable().describe("The `id` in the answer's body."),
@@ -158,10 +157,7 @@ export const pricesAnswer = z.strictObject({
 
 export const generationAnswer = z.strictObject({
   data: generation.extend({
-    tried: z
-      .array(z.strictObject({ model: z.string(), why: z.string() }))
-      .optional()
-      .describe("The models before `model` that could not serve the request. Absent: there were none."),
+    tried,
     signed_receipt: z
       .string()
       .nullable()
@@ -201,6 +197,18 @@ const key = z.strictObject({
   ...amounts("usage", "reserved"),
   created_at: time,
   expires_at: time.nullable(),
+  limits: z
+    .array(
+      z.strictObject({
+        name: z.enum(keyLimitNames),
+        unit: z.enum(["nano_usd", "requests", "tokens"]),
+        ...{ limit: count, used: count, reserved: count, remaining: count },
+        resets_at: time.nullable(),
+      }),
+    )
+    .describe("All limits of the key. The first one in dollars is also under `limit`."),
+  models: z.array(z.string()).nullable().describe("Ids of models, or beginnings with `*`; null: all models."),
+  private: z.boolean().describe("Whether it may use models alone that the provider calls private."),
 });
 
 export const keyAnswer = z.strictObject({ data: key });
@@ -210,7 +218,7 @@ export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
 
 const budget = z.strictObject({
   name: z.enum(["balance", "key", "capacity", "ceiling"]),
-  window: z.enum(windows),
+  window: z.enum(dollarWindows),
   ...amountsOrNull("limit"),
   ...amounts("usage", "reserved"),
   ...amountsOrNull("remaining"),
@@ -231,7 +239,7 @@ const ownKey = z.strictObject({
 });
 
 const ownSession = z.strictObject({
-  ...key.omit({ id: true, name: true, disabled: true }).shape,
+  ...key.omit({ id: true, name: true, disabled: true, limits: true, models: true, private: true }).shape,
   address: address.describe("Of the wallet that signed in."),
   agent_token: address.nullable().describe("The agent that the session speaks for."),
   label: z.string().describe("Whose capacity it is: the agent's token, or the wallet."),

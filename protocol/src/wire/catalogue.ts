@@ -7,3 +7,5 @@ export const modelTypes = ["text", "embedding", "image", "tts"] as const;
 export const catalogueQuery = z.strictObject({
   type: z.enum(modelTypes).default("text").describe("Of which models: `text` unless it is said."),
 });
+
+export const imageStylesAnswer = z.strictObject({ object: z.literal("list"), data: z.array(z.string()) });

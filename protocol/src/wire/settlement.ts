@@ -106,3 +106,9 @@ export const reconciliationsAnswer = z.strictObject({
 });
 
 export const reconciliationAnswer = z.strictObject({ data: reconciliation });
+
+/** A receipt's models before the one that answered. */
+export const tried = z
+  .array(z.strictObject({ model: z.string(), why: z.string() }))
+  .optional()
+  .describe("The models before `model` that could not serve the request. Absent: there were none.");

@@ -1,14 +1,15 @@
-import type { Refusal } from "@inference/ledger/commands";
-import type { BudgetView } from "@inference/ledger/reads";
+import type { Refusal, UsedModel } from "@inference/ledger/commands";
+import { allowsUse, excessOf } from "@inference/ledger/key-limits";
+import { type BudgetView, limitBudget } from "@inference/ledger/reads";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { VerifiedCredential } from "../../auth/credentials.ts";
 import { credentialError, readCredential } from "../../auth/known-credential.ts";
 import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
-import type { HoldTerms } from "../../pricing/quote.ts";
 import type { InferenceRequest } from "../request.ts";
-import { refusalError } from "./refusal.ts";
+import { type Order, usedTerms } from "../requests/order.ts";
+import { type Refused, refusedError } from "./key-refusal.ts";
 
 /** The payer of a request, and its key at the provider. */
 export type Funding = {
@@ -28,16 +29,22 @@ export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding 
   return { spender: null, upstreamKey: gateway.config.upstream.apiKey };
 }
 
-/** Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing. */
+/**
+ * Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing, or that
+ * its key's terms do not allow.
+ */
 export async function requireFunds(
   gateway: Gateway,
   { credential, at }: InferenceRequest,
-  hold: HoldTerms,
+  order: Order,
   spender: Spender | null,
 ): Promise<void> {
-  const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: hold.maxNanoUsd });
+  const refused = await exhausted(gateway, credential, {
+    ...{ at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd },
+    ...usedTerms(order),
+  });
   // This cause does not pass within seconds, so the retries need no jitter.
-  if (refusal !== null) throw refusalError(refusal, hold, 0, spender);
+  if (refused !== null) throw refusedError(refused, order, { at, jitter: 0, spender });
 }
 
 /**
@@ -61,21 +68,32 @@ async function readSessionFunding(
   return { spender, upstreamKey };
 }
 
+/** What a request needs. Without a model: any. */
+type Needed = {
+  at: number;
+  neededNanoUsd: NanoUsd;
+  tokens: number;
+  model?: UsedModel;
+  fallbacks?: readonly UsedModel[];
+};
+
 /**
- * The first budget that has too little unsettled for this cost, as a refusal; null if there is none. Requests in flight
- * do not count, and nothing is held: the reserve decides. Throws 401 for a credential that is not valid now.
+ * The first budget or limit that has too little unsettled for this cost and these tokens, as a refusal; null if there
+ * is none. Requests in flight do not count, and nothing is held: the reserve decides. Throws 401 for a credential that
+ * is not valid now.
  */
 async function exhausted(
   gateway: Gateway,
   credential: VerifiedCredential,
-  { at, neededNanoUsd }: { at: number; neededNanoUsd: NanoUsd },
-): Promise<Refusal | null> {
+  { at, neededNanoUsd, tokens, model, fallbacks = [] }: Needed,
+): Promise<Refused | null> {
   const { ledger } = gateway.environment;
   const { partition } = credential;
-  const short = (budget: Refusal["budget"], view: BudgetView): Refusal | null => {
+  const short = (budget: Refusal["budget"], view: BudgetView): Refused | null => {
     const { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt } = view;
     if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd)) return null;
-    return { budget, cause: "settled", neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0, window, resetsAt };
+    const refusal = { cause: "settled" as const, neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0 };
+    return { status: "refused", refusal: { budget, ...refusal, window, resetsAt } };
   };
   const { keyId } = await readCredential(gateway.environment.ledger, credential, at);
   if (keyId === null) return short("capacity", await ledger.read(partition, { type: "capacity", at }));
@@ -83,7 +101,18 @@ async function exhausted(
     ledger.read(partition, { type: "balance", at }),
     ledger.read(partition, { type: "key", at, keyId }),
   ]);
-  return short("balance", balance) ?? (key === null ? null : short("key", key.budget));
+  const refused = short("balance", balance);
+  if (refused !== null || key === null) return refused;
+  const isAllowed = model === undefined || [model, ...fallbacks].every((each) => allowsUse(key.terms, each));
+  if (!isAllowed) return { status: "model_not_allowed", terms: key.terms };
+  for (const counted of key.limits) {
+    const { unit } = counted.limit;
+    const needed = { nano_usd: neededNanoUsd, requests: 1, tokens }[unit];
+    const excess = excessOf({ ...counted, held: 0 }, needed, at);
+    if (excess !== undefined)
+      return unit === "nano_usd" ? short("key", limitBudget(counted)) : { status: "limited", excess };
+  }
+  return null;
 }
 
 /** For a time when not all can be served: throws 503 `overloaded` for a payer that has nothing to spend. */
@@ -93,7 +122,7 @@ export async function requirePayer(
   { at, client }: Asker,
 ): Promise<void> {
   if (credential.payer.kind === "session") await readSessionFunding(gateway, credential, { at, client });
-  if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1 })) === null) return;
+  if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1, tokens: 0 })) === null) return;
   const message = "The gateway is overloaded. Retry in 5 s.";
   fail("overloaded", message, { retryAfterS: 5 });
 }

@@ -11,8 +11,8 @@ import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
 import { holdDetail } from "../charge/receipt.ts";
 import type { InferenceRequest } from "../request.ts";
-import type { Order } from "../requests/order.ts";
-import { refusalError } from "./refusal.ts";
+import { type Order, usedTerms } from "../requests/order.ts";
+import { refusedError } from "./key-refusal.ts";
 
 /**
  * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it. If another
@@ -28,8 +28,7 @@ export async function takeHold(
   const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
-  const hold = order.hold ?? order.quote;
-  const amountNanoUsd = hold.maxNanoUsd;
+  const amountNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
   const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
   const reservation = {
     id,
@@ -41,6 +40,7 @@ export async function takeHold(
     chain: chainPartition(config.settlement.chainId),
     inPieces: config.ceilingInPieces,
     detail: JSON.stringify(holdDetail(route, order)),
+    ...usedTerms(order),
     claim: claim ?? undefined,
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),
   };
@@ -54,7 +54,9 @@ export async function takeHold(
     case "claimed":
       return { claimed: admission };
     case "refused":
-      throw refusalError(admission.refusal, hold, (random.bytes(1)[0] ?? 0) / 255, spender);
+    case "limited":
+    case "model_not_allowed":
+      throw refusedError(admission, order, { at, jitter: (random.bytes(1)[0] ?? 0) / 255, spender });
     case "unauthenticated":
       throw credentialError(payer, admission.fault);
     case "clock_skew":

@@ -58,9 +58,11 @@ function whyOf(ending: Ending): string | null {
   return ending.givenUp ? "the answer was not read to its end" : null;
 }
 
-/** A receipt's addition to the totals of its day. */
-export function tallyOf({ model, usage }: ReceiptDetail): Tally {
-  return { model, promptTokens: usage?.promptTokens ?? 0, completionTokens: usage?.completionTokens ?? 0 };
+/** A receipt's addition to the totals of its day, and the tokens of its key's limit; without a usage the ledger's. */
+export function countedOf({ model, usage }: ReceiptDetail): { tally: Tally; tokens?: number } {
+  const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
+  const tally = { model, promptTokens, completionTokens };
+  return usage === null ? { tally } : { tally, tokens: promptTokens + completionTokens };
 }
 
 /** The contents of a signed receipt for a charge to a balance. */

@@ -1,3 +1,4 @@
+import type { UsedModel } from "@inference/ledger/commands";
 import type { Model } from "@inference/protocol/model";
 import type { HoldTerms, Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
@@ -74,6 +75,19 @@ export function ordersOf(order: WrittenOrder): WrittenOrder[] {
   const orders: WrittenOrder[] = [];
   for (let next: WrittenOrder | undefined = order; next !== undefined; next = next.fallback) orders.push(next);
   return orders;
+}
+
+type UsedTerms = { tokens: number; model: UsedModel; fallbacks?: UsedModel[] };
+
+/** The most tokens that a request can use, and its models: what a key's terms ask of it. */
+export function usedTerms({ quote, model, fallback }: Order): UsedTerms {
+  const { promptTokens = 0, completionTokens = 0 } = quote.bound ?? {};
+  const isPrivate = model.features.privacy === "private";
+  const own = { tokens: promptTokens + completionTokens, model: { id: model.id, isPrivate } };
+  if (fallback === undefined) return own;
+  const next = usedTerms(fallback);
+  const tokens = Math.max(own.tokens, next.tokens);
+  return { ...own, tokens, fallbacks: [next.model, ...(next.fallbacks ?? [])] };
 }
 
 /** Writes a body to send. */

@@ -1,0 +1,79 @@
+import type { Excess, KeyTerms, ReserveReply } from "@inference/ledger/commands";
+import { allowsUse } from "@inference/ledger/key-limits";
+import { GatewayError } from "@inference/protocol/errors";
+import { keyLimitName } from "@inference/protocol/key-limit";
+import type { Spender } from "../../auth/spender.ts";
+import type { Quote } from "../../pricing/quote.ts";
+import { type Order, usedTerms } from "../requests/order.ts";
+import { refusalError } from "./refusal.ts";
+
+const RAISE = "The wallet can change the key's terms: POST /api/v1/keys/{id}/limit.";
+
+/** Why the ledger admits no request now: a budget, a limit on requests or tokens, or the terms of models. */
+export type Refused = Extract<ReserveReply, { status: "refused" | "limited" | "model_not_allowed" }>;
+
+/**
+ * A refusal as an error.
+ *
+ * @param jitter 0 to 1: spreads the retries of what heals in seconds over 1 to 5 s.
+ * @param spender Whose capacity was to pay; null for an account's balance.
+ */
+export function refusedError(
+  refused: Refused,
+  order: Order,
+  { at, jitter, spender }: { at: number; jitter: number; spender: Spender | null },
+): GatewayError {
+  const { quote } = order;
+  switch (refused.status) {
+    case "refused":
+      return refusalError(refused.refusal, order.hold ?? quote, jitter, spender);
+    case "limited":
+      return excessError(refused.excess, quote, at, jitter);
+    case "model_not_allowed":
+      return modelError(refused.terms, barredModel(refused.terms, order));
+  }
+}
+
+/**
+ * A refusal by a key's limit on requests or tokens, as an error: what was needed, what is left, when to retry, and the
+ * `max_tokens` that would have fitted.
+ */
+export function excessError(excess: Excess, quote: Quote, at: number, jitter: number): GatewayError {
+  const { limit, cause, needed, available } = excess;
+  const { bound, choices = 1, outputField = "max_tokens" } = quote;
+  const output = Math.floor((available - (bound?.promptTokens ?? 0)) / choices);
+  const affordable = limit.unit === "tokens" && bound !== undefined && bound.completionTokens > 0 ? output : 0;
+  const resetsAt = excess.resetsAt ?? at;
+  const metadata = {
+    limit: keyLimitName(limit),
+    ...{ needed, available, most: limit.most, resets_at: new Date(resetsAt).toISOString() },
+    ...(affordable > 0 ? { max_affordable_tokens: affordable } : {}),
+  };
+  const smaller = affordable > 0 ? ` Send ${outputField} of at most ${affordable}.` : "";
+  const param = affordable > 0 ? outputField : null;
+  const may = `This request could use ${needed} ${limit.unit}. This key may use ${limit.most} in a minute`;
+  if (needed > limit.most) {
+    return new GatewayError({ code: "key_limit_exceeded", message: `${may}.${smaller} ${RAISE}`, param, metadata });
+  }
+  const untilReset = Math.ceil((resetsAt - at) / 1_000);
+  const retryAfterS = Math.max(1, cause === "held" ? Math.min(untilReset, 1 + Math.floor(jitter * 4.999)) : untilReset);
+  const message = `${may}, and ${available} are left.${smaller} ${smaller === "" ? "Retry" : "Or retry"} in ${retryAfterS} s.`;
+  return new GatewayError({ code: "rate_limited", message, param, metadata, retryAfterS });
+}
+
+/** The first of a request's models that the terms do not allow. */
+function barredModel(terms: KeyTerms, order: Order): string {
+  const { model, fallbacks = [] } = usedTerms(order);
+  return [model, ...fallbacks].find((each) => !allowsUse(terms, each))?.id ?? model.id;
+}
+
+/** The terms of a key do not allow a model. */
+function modelError({ models, isPrivate }: KeyTerms, id: string): GatewayError {
+  const names = models?.map((model) => `\`${model}\``).join(", ");
+  const only = [
+    ...(names === undefined ? [] : [`${names} only`]),
+    ...(isPrivate ? ["models only whose `privacy` in GET /api/v1/models is `private`"] : []),
+  ].join(", and ");
+  const message = `This key may not use \`${id}\`. It may use ${only}. Name another model. ${RAISE}`;
+  return new GatewayError({ code: "model_not_allowed", message, param: "model" });
+}
