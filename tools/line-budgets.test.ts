@@ -19,7 +19,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   "hosts/node": { product: 2200, tests: 9400 },
   keeper: { product: 850, tests: 850 },
   ledger: { product: 3350, tests: 5500 },
-  protocol: { product: 2500, tests: 1400 },
+  protocol: { product: 2550, tests: 1400 },
   sdk: { product: 3100, tests: 2550 },
   settler: { product: 750, tests: 2300 },
   "test/bench": { product: 0, tests: 3600 },

@@ -274,8 +274,8 @@ test("a request that was given up before the protocol sent it is not charged", a
 
 test("a call that falls back gives its turn back, waits for the next model's, and ends once its time is over", async () => {
   const { gateway } = open(() => ({ status: "reserved" }));
-  const third = { ...order, model: { id: "text-3" } } as WrittenOrder;
-  const second = { ...order, model: { id: "text-2" }, fallback: third } as WrittenOrder;
+  const third = { ...order, model: { id: "text-3", features: {} } } as WrittenOrder;
+  const second = { ...order, model: { id: "text-2", features: {} }, fallback: third } as WrittenOrder;
   const call = await Call.admit(gateway, requestOf("req_1"), { ...order, fallback: second }, null);
   assert.ok(call instanceof Call);
   const taken = gateway.queue.tryEnter({ account: "another", key: "k", model: "text-2" });

@@ -72,7 +72,10 @@ test("an account whose object was restored spends nothing before it has heard th
   assert.equal((await ask()).status, 200);
   // Its own alarm hears them too.
   await edge.set({ out: "chain:" });
-  await edge.object(account, "restored", account);
+  // In the middle of other commits of the account.
+  const others = Array.from({ length: 16 }, () => ask().then(() => undefined));
+  const restored = Array.from({ length: 4 }, () => edge.object(account, "restored", account));
+  await Promise.all([...others, ...restored]);
   assert.equal((await ask()).status, 503);
   await edge.set({ out: "" });
   assert.equal((await ask()).status, 200);

@@ -4,6 +4,8 @@ export type GroupCommit = {
   join(): Promise<void>;
   /** Resolves once all writes until now are in a commit. For reads, which may have seen such writes. */
   settled(): Promise<void>;
+  /** Resolves at a moment when nothing is being committed. */
+  idle(): Promise<void>;
   /** Commits the gathered writes. */
   flush(): void;
 };
@@ -18,6 +20,7 @@ type Options = {
 export function makeGroupCommit({ write, sync }: Options): GroupCommit {
   let gathering: PromiseWithResolvers<void> | undefined;
   let isBusy = false;
+  let idlers: (() => void)[] = [];
 
   function flush(): void {
     const group = gathering;
@@ -33,6 +36,9 @@ export function makeGroupCommit({ write, sync }: Options): GroupCommit {
     const goOn = (): void => {
       isBusy = false;
       flush();
+      if (isBusy) return;
+      for (const resolve of idlers) resolve();
+      idlers = [];
     };
     // If the disk fails, the runtime ends the object.
     sync().then(goOn, goOn);
@@ -45,6 +51,7 @@ export function makeGroupCommit({ write, sync }: Options): GroupCommit {
       if (!isBusy) flush();
       return promise;
     },
+    idle: () => (isBusy ? new Promise((resolve) => idlers.push(resolve)) : Promise.resolve()),
     settled: () => gathering?.promise ?? Promise.resolve(),
     flush,
   };

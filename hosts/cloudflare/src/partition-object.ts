@@ -116,6 +116,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
     const stores = { ledger: this.#ledger, keyValue: makeKeyValue(this.env.KEY_VALUE) };
+    // The end of a commit of another request would not come while the object is blocked.
+    await this.#commits.idle();
     await this.ctx.blockConcurrencyWhile(() => revokeAgain(stores, partition, Date.now()));
   }
 
