@@ -14,7 +14,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4250, tests: 1200 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 15_700, tests: 18_450 },
+  gateway: { product: 15_750, tests: 18_500 },
   "hosts/cloudflare": { product: 2200, tests: 4750 },
   "hosts/node": { product: 2200, tests: 9400 },
   keeper: { product: 850, tests: 850 },

@@ -228,7 +228,6 @@ export const operatorSettings = {
     z
       .enum(["0", "1"])
       .default("0")
-      .transform((text) => text === "1")
       .describe("`1` logs one line for each request, without content, account or address."),
   ),
   metricsToken: setting(

@@ -110,7 +110,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
-    accessLog: operator.accessLog ? makeAccessLog(environment, live) : null,
+    accessLog: operator.accessLog === "1" ? makeAccessLog(environment, live) : null,
     providerCosts: makeProviderCosts(environment),
     books: makeRecentBooks(environment),
     receiptKey: makeReceiptKey(config.secret),

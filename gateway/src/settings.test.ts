@@ -200,7 +200,7 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
   const operator = (settings: Record<string, string>) =>
     configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host).operator;
   assert.deepEqual(operator({}), {
-    accessLog: false,
+    accessLog: "0",
     metricsToken: null,
     addressHeader: null,
     accountRequestsPerMinute: 30_000,

@@ -2,7 +2,7 @@ import type { OperatorConfig } from "../src/config.ts";
 
 /** An operator who sets no limit, so that a test meets the one it is about. */
 export const noLimits: OperatorConfig = {
-  accessLog: true,
+  accessLog: "1",
   metricsToken: null,
   addressHeader: null,
   accountRequestsPerMinute: null,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CatalogueError } from "./catalogue-error.ts";
-import { overlay } from "./overlay.ts";
+import { listedItems, overlay } from "./overlay.ts";
 
 const priced = (id: string, more: object = {}) => ({
   ...{ id, type: "text", usd_per_million_tokens: { input: "1", output: "2" } },
@@ -9,8 +9,8 @@ const priced = (id: string, more: object = {}) => ({
 });
 
 function lay(models: object[], list: object | null) {
-  const text = list === null ? null : JSON.stringify(list);
-  return overlay(JSON.stringify({ models }), text, { atMs: 0, aliases: { mine: ["b"] } });
+  const items = list === null ? null : listedItems(JSON.stringify(list));
+  return overlay(JSON.stringify({ models }), items, { atMs: 0, aliases: { mine: ["b"] } });
 }
 
 const contextOf = (item: object) =>

@@ -1,24 +1,36 @@
 import type { Model, ModelFeatures } from "@inference/protocol/model";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { type Catalogue, type CatalogueTerms, catalogueOf, parseBody, pricesFileModels } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 import { countAt, least, objectAt } from "./item.ts";
 import { readSpecFeatures } from "./model-spec.ts";
 import { readItemFeatures } from "./per-token.ts";
+
+/** The rows of a provider's list, by id. */
+export type ListedItems = ReadonlyMap<unknown, JsonObject>;
+
+/** Null if the provider's answer is no list. Throws `CatalogueError` for a list that is empty or not JSON. */
+export function listedItems(text: string): ListedItems | null {
+  const { data } = parseBody(text);
+  if (!Array.isArray(data)) return null;
+  const items = new Map(data.filter(isJsonObject).map((item) => [item.id, item]));
+  if (items.size === 0) throw new CatalogueError("the provider's list is empty");
+  return items;
+}
 
 /**
  * Lays the operator's price file over the provider's list. A model of the file that the provider does not list is left
  * out, because each request for it would fail. What the file does not say of a model, the list says.
  *
- * @param list The provider's list; null if it has none: then the file alone counts.
- * @throws CatalogueError if the file is not valid, or the list is not JSON.
+ * @param listed The provider's list; null if it has none: then the file alone counts.
+ * @throws CatalogueError if the file is not valid.
  */
 export function overlay(
   pricesFile: string,
-  list: string | null,
+  listed: ListedItems | null,
   terms: CatalogueTerms,
 ): Catalogue & { unlisted: readonly string[] } {
   const { models, leftOut } = pricesFileModels(parseBody(pricesFile));
-  const listed = list === null ? null : itemsOf(parseBody(list));
   const unlisted = listed === null ? [] : [...models.keys()].filter((id) => !listed.has(id));
   for (const id of unlisted) {
     models.delete(id);
@@ -26,11 +38,6 @@ export function overlay(
   }
   for (const [id, model] of models) models.set(id, completed(model, listed?.get(id) ?? {}));
   return { ...catalogueOf({ models, leftOut }, terms), unlisted };
-}
-
-/** The rows of a list by id; null if it is no list. */
-function itemsOf({ data }: JsonObject): ReadonlyMap<unknown, JsonObject> | null {
-  return Array.isArray(data) ? new Map(data.filter(isJsonObject).map((item) => [item.id, item])) : null;
 }
 
 function completed(model: Model, item: JsonObject): Model {

@@ -127,6 +127,23 @@ test("prices are stored once, and stay", async () => {
   assert.equal(store.get(keyOf(id))?.expiresAt, undefined);
 });
 
+test("a provider's list that cannot be read leaves the price file in force, and the last good list", async () => {
+  const row = (id: string) => ({ id, type: "text", usd_per_million_tokens: { input: "1", output: "2" } });
+  const { prices, refresh } = open({ pricesFile: JSON.stringify({ models: [row("a"), row("b")] }) });
+  const listed = (...ids: string[]) => JSON.stringify({ data: ids.map((id) => ({ id })) });
+  const steps: [string, string[]][] = [
+    ["<html>", ["a", "b"]],
+    [listed("a"), ["a"]],
+    ["<html>", ["a"]],
+    [listed(), ["a"]],
+    [listed("b"), ["b"]],
+  ];
+  for (const [answer, served] of steps) {
+    await refresh(answer);
+    assert.deepEqual([...prices.current().models.keys()], served, answer);
+  }
+});
+
 test("a model whose usage exceeds its bound three times is not served again, and its prices stay readable", async () => {
   const permitting = open({ probe: "warn" });
   await permitting.refresh();

@@ -5,7 +5,8 @@ import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import { type Catalogue, parseCatalogue } from "./catalogue.ts";
-import { overlay } from "./overlay.ts";
+import { CatalogueError } from "./catalogue-error.ts";
+import { type ListedItems, listedItems, overlay } from "./overlay.ts";
 import { readPriceText } from "./price-text.ts";
 
 /**
@@ -64,7 +65,7 @@ export function makePriceList(
   /** The texts of snapshots that may not be stored yet, by id. */
   const unkept = new Map<string, string>();
   /** The list that the price file lies over; null if the provider gave none. */
-  let list: string | null = null;
+  let list: ListedItems | null = null;
   let unlisted: readonly string[] = [];
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** The prices that were read last: many holds of one process have the same. */
@@ -118,12 +119,14 @@ export function makePriceList(
       if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
       return parseCatalogue(text, terms);
     }
-    // A provider without a list, or one that does not answer, does not put the operator's prices out of force.
-    list = await readList().catch((error: unknown) => {
-      if (!(error instanceof UpstreamFailure)) throw error;
+    // A provider without a list, or one that cannot be read, does not put the operator's prices out of force.
+    try {
+      const text = await readList();
+      list = text === null ? null : listedItems(text);
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure || error instanceof CatalogueError)) throw error;
       log("warn", "catalogue_read_failed", { path: "/models", error: String(error) });
-      return list;
-    });
+    }
     const catalogue = overlay(pricesFile, list, terms);
     ({ unlisted } = catalogue);
     return catalogue;

@@ -223,6 +223,7 @@ test("requests that were not sent open the model's circuit, whichever account th
 test("the body is kept until the provider has it, and the order is left as it was", async () => {
   const { gateway, admit } = open(() => ({ status: "reserved" }));
   const call = await admit();
+  call.order = { ...call.order, fallback: order };
   const sent: unknown[] = [];
   let fails = true;
   gateway.provider.infer = async ({ body }) => {
@@ -231,8 +232,10 @@ test("the body is kept until the provider has it, and the order is left as it wa
     return { status: 200, header: () => null, body: (async function* () {})() };
   };
   await assert.rejects(call.send(), UpstreamFailure);
+  assert.ok("fallback" in call.order);
   fails = false;
   await call.send();
+  assert.ok(!("fallback" in call.order), "no stream keeps the bodies for the other models");
   assert.deepEqual(sent, ["{}", "{}"]);
   assert.equal(order.upstreamBody, "{}");
   assert.ok(!("upstreamBody" in call.order));

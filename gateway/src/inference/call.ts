@@ -20,7 +20,7 @@ import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { InferenceRequest } from "./request.ts";
 import { nextModel } from "./requests/next-model.ts";
-import type { Order, WrittenOrder } from "./requests/order.ts";
+import { type Order, type WrittenOrder, withoutFallback } from "./requests/order.ts";
 
 /**
  * One admitted request. It owns all that the request takes, and gives it back:
@@ -175,6 +175,7 @@ export class Call {
       const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
       if (this.#server === null || response.status === 200) this.#body = new Uint8Array(0);
+      if (response.status === 200) this.order = withoutFallback(this.order);
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);
       if (isDown.has(response.status)) breaker?.failed(model.id, this.#owner, clock.now());
       else breaker?.succeeded(model.id);

@@ -19,7 +19,7 @@ import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { makeOrder } from "./requests/make-order.ts";
 import { nextModel } from "./requests/next-model.ts";
-import { ordersOf, type WrittenOrder } from "./requests/order.ts";
+import { mostTokens, ordersOf, type WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
@@ -213,9 +213,9 @@ async function nextTry(
   const next = nextModel(order, refusal);
   if (next !== undefined && isWanted) return next;
   const { code, metadata } = refusal.detail;
-  const { limitChoice, quote, tried, hold = quote } = order;
+  const { limitChoice, tried } = order;
   const affordable = Number(metadata?.max_affordable_tokens ?? 0);
-  const isLess = affordable < (hold.bound?.completionTokens ?? 0);
+  const isLess = affordable < (mostTokens(order).quote.bound?.completionTokens ?? 0);
   if (limitChoice !== undefined && isLess && affordable >= limitChoice.leastTokens) {
     return { ...limitChoice.rewrite(affordable), ...(tried === undefined ? {} : { tried }) };
   }

@@ -76,7 +76,8 @@ export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "
     }
     if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
     for (const [alias, ids] of pricesFile === null ? [] : Object.entries(aliases)) {
-      const unserved = ids.find((id) => !models.has(id));
+      // What the provider does not list is named apart, and UPSTREAM_PROBE permits it.
+      const unserved = ids.find((id) => !models.has(id) && !prices.unlisted().includes(id));
       if (unserved !== undefined) throw new SettingsError(`it has no ${unserved}, which MODEL_ALIASES calls ${alias}`);
     }
   } catch (error) {

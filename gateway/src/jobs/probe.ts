@@ -19,8 +19,8 @@ export type ProbeParts = {
 
 /** Models that are asked, until one answers. */
 const MOST_MODELS = 3;
-/** For all of them: a local server may load a model first. */
-const PROBE_MS = 90_000;
+/** For all of them: a local server may load a model first. The gateway does not listen before. */
+const PROBE_MS = 30_000;
 /** An answer of one token is a few hundred bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** A short task of more than one token, so that a provider without a limit shows it at little cost. */

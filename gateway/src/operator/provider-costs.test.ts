@@ -20,6 +20,9 @@ test("the operator is told of each cent above one per cent of the list price, an
   assert.equal(alerts.length, 1);
   costs.note("dear", CENT, CENT / 2);
   assert.deepEqual(alerts, [alert, alert]);
+  // A discount of before does not hide what is dear now.
+  costs.note("cheap", 2 * CENT, CENT);
+  assert.equal(alerts.length, 3);
   const { reportedNanoUsd, listedNanoUsd } = costs.byModel.get("dear") ?? assert.fail("no costs");
   assert.deepEqual([reportedNanoUsd, listedNanoUsd], [4 * CENT, 2 * CENT]);
 });

@@ -10,9 +10,11 @@ export type ProviderCosts = {
   readonly byModel: ReadonlyMap<string, Readonly<Costs>>;
 };
 
-type Costs = { reportedNanoUsd: NanoUsd; listedNanoUsd: NanoUsd; told: Told };
-/** The sums when the operator was last told. */
-type Told = { reportedNanoUsd: NanoUsd; listedNanoUsd: NanoUsd };
+type Sums = { reportedNanoUsd: NanoUsd; listedNanoUsd: NanoUsd };
+/** `told`: the sums when the operator was last told, or when the provider was last cheaper. */
+type Costs = Sums & { told: Sums };
+
+const sumsOf = ({ reportedNanoUsd, listedNanoUsd }: Sums): Sums => ({ reportedNanoUsd, listedNanoUsd });
 
 /** The operator is told of a cent that is more than one per cent above the list price, and then of the next. */
 const LEAST_DRIFT_NANO_USD = 10_000_000;
@@ -30,8 +32,10 @@ export function makeProviderCosts({ log }: Pick<Environment, "log">): ProviderCo
       costs.listedNanoUsd += listedNanoUsd;
       const sinceNanoUsd = costs.listedNanoUsd - costs.told.listedNanoUsd;
       const driftNanoUsd = costs.reportedNanoUsd - costs.told.reportedNanoUsd - sinceNanoUsd;
+      // Earlier discounts do not hide a later surcharge.
+      if (driftNanoUsd < 0) costs.told = sumsOf(costs);
       if (driftNanoUsd < LEAST_DRIFT_NANO_USD || driftNanoUsd <= sinceNanoUsd * LEAST_DRIFT_SHARE) return;
-      costs.told = { reportedNanoUsd: costs.reportedNanoUsd, listedNanoUsd: costs.listedNanoUsd };
+      costs.told = sumsOf(costs);
       log("alert", "provider_cost", { model, driftNanoUsd, listedNanoUsd: sinceNanoUsd });
     },
   };

@@ -40,7 +40,9 @@ export function refusedError(
 export function excessError(excess: Excess, quote: Quote, at: number, jitter: number): GatewayError {
   const { limit, cause, needed, available } = excess;
   const { bound, choices = 1, outputField = "max_tokens" } = quote;
-  const output = Math.floor((available - (bound?.promptTokens ?? 0)) / choices);
+  // A request above the whole limit fits no minute: the hint is for the next one.
+  const left = needed > limit.most ? limit.most : available;
+  const output = Math.floor((left - (bound?.promptTokens ?? 0)) / choices);
   const affordable = limit.unit === "tokens" && bound !== undefined && bound.completionTokens > 0 ? output : 0;
   const resetsAt = excess.resetsAt ?? at;
   const metadata = {
@@ -50,7 +52,7 @@ export function excessError(excess: Excess, quote: Quote, at: number, jitter: nu
   };
   const smaller = affordable > 0 ? ` Send ${outputField} of at most ${affordable}.` : "";
   const param = affordable > 0 ? outputField : null;
-  const may = `This request could use ${needed} ${limit.unit}. This key may use ${limit.most} in a minute`;
+  const may = `This request could use ${needed} ${needed === 1 ? limit.unit.slice(0, -1) : limit.unit}. This key may use ${limit.most} in a minute`;
   if (needed > limit.most) {
     return new GatewayError({ code: "key_limit_exceeded", message: `${may}.${smaller} ${RAISE}`, param, metadata });
   }

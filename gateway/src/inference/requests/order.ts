@@ -87,6 +87,11 @@ function tokensOf({ bound }: Quote): number {
   return (bound?.promptTokens ?? 0) + (bound?.completionTokens ?? 0);
 }
 
+/** The order once its model answers: the bodies for the others are not kept while a stream goes on. */
+export function withoutFallback({ fallback, ...order }: Order): Order {
+  return fallback === undefined ? order : { ...order };
+}
+
 /** A request's orders, one for each model that may serve it. */
 export function ordersOf<O extends Order>(order: O): (O | WrittenOrder)[] {
   const orders: (O | WrittenOrder)[] = [];

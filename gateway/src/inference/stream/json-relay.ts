@@ -30,7 +30,7 @@ export type JsonOptions = {
 };
 
 /** The members that are read, whether a client sees them or not. */
-const READ: readonly string[] = ["usage", "error", "id", "model"];
+const READ: readonly string[] = ["usage", "cost", "error", "id", "model"];
 /** A longer name is none that is known, and a longer member is not read. */
 const MAX_HELD_BYTES = 64 * 1024;
 /** The bytes of a byte order mark. */
