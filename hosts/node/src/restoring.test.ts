@@ -190,11 +190,9 @@ test("a whole file is put back: what was debited since is taken over and alerted
   await ask(ofBob);
   await chain.activate(alice, 2_000_000n);
   await untilRight();
-  const last = await ask(ofAlice);
-  await eventually(async () => {
-    const { settlement }: { settlement: { status: string } } = await read(`/api/v1/generation?id=${last}`, ofAlice);
-    assert.equal(settlement.status, "posted");
-  });
+  await ask(ofAlice);
+  // On the chain, and not final. A transaction that is only stored might never be sent.
+  await eventually(async () => assert.equal((await onChain(alice)).debited, spent(alice)));
   await gateway.stop("SIGKILL");
 
   await follow("Put back the whole file");
