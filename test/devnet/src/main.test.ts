@@ -119,10 +119,13 @@ test("after a kill amid transactions no process is left, the next start continue
   const before = walletOn(ready, "secondary2", 1);
   const primaryEid = ready.chains[0]?.chainId ?? 0;
   await before.mint(10_000_000n);
+  // One that arrives: its block is final, so the kill cannot take it away.
+  await before.bridge(primaryEid, 1_000_000n);
+  await eventually(async () => (await walletOn(ready, "primary", 1).tokens()) === 1_000_000n);
   const sender = keepActivating(ready);
   const credited = async () => (await readCredits(ready.gatewayUrl, ready.apiKey)).total_credits_nano_usd;
   await eventually(async () => sender.sent >= 8 && (await credited()) > 25_000_000_000);
-  for (let count = 0; count < 5; count += 1) await before.bridge(primaryEid, 1_000_000n);
+  for (let count = 0; count < 4; count += 1) await before.bridge(primaryEid, 1_000_000n);
   const final = await readBlock(ready.chains[0]?.rpcUrl ?? "", "finalized");
   running.kill("SIGKILL");
   sender.stop();
