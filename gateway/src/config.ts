@@ -44,7 +44,7 @@ export const limits = {
   parsedBodyBytes: 4 * 1024,
   /** A larger body is read in another thread. A host without one refuses it. */
   wholeBodyBytes: 1024 * 1024,
-  /** A larger body has no fallback models: it is read for each model, and five take as long as one of 1 MiB. */
+  /** A larger body has no fallback models, because a body is read once for each model. */
   fallbackBodyBytes: 512 * 1024,
   /** Time between two turns of free work, such as a page of receipts: it takes a part of the thread. */
   freeWorkEveryMs: 20,

@@ -83,8 +83,8 @@ export async function rollApiKey(
 
 /**
  * Sets the terms of a key that the signed message names. Limits may be higher than before. The key's charges and holds
- * count in new windows. Throws 404 unless the key belongs to the
- * signer's account, and 401 `key_expired` if it has expired.
+ * count in new windows. Throws 404 unless the key belongs to the signer's account, and 401 `key_expired` if it has
+ * expired.
  */
 export async function setApiKeyTerms(
   gateway: Gateway,

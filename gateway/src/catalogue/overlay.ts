@@ -20,7 +20,7 @@ export function listedItems(text: string): ListedItems | null {
 
 /**
  * Lays the operator's price file over the provider's list. A model of the file that the provider does not list is left
- * out, because each request for it would fail. What the file does not say of a model, the list says.
+ * out, because each request for it would fail. The list completes the models of the file.
  *
  * @param listed The provider's list; null if it has none: then the file alone counts.
  * @throws CatalogueError if the file is not valid.

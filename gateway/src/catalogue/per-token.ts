@@ -69,7 +69,7 @@ function isNothing(value: unknown): boolean {
   return roundDecimal(value, perToken.places) === 0n && Number(value) === 0;
 }
 
-/** What such a row says of a model's abilities. */
+/** A model's abilities, as such a row names them. */
 export function readItemFeatures(item: JsonObject): ModelFeatures {
   const inputs = textsAt(objectAt(item, "architecture"), "input_modalities") ?? ["text"];
   const pricing = objectAt(item, "pricing");

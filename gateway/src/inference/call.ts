@@ -229,7 +229,7 @@ export class Call {
     }
   }
 
-  /** Nothing more of an earlier answer is read. What was aborted stays so. */
+  /** Nothing more of an earlier answer is read. A call that was aborted stays aborted. */
   #dropAnswer(): void {
     const tried = this.#abort;
     if (tried.signal.aborted) return;

@@ -76,7 +76,7 @@ export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "
     }
     if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
     for (const [alias, ids] of pricesFile === null ? [] : Object.entries(aliases)) {
-      // What the provider does not list is named apart, and UPSTREAM_PROBE permits it.
+      // Models that the provider does not list are named apart, and UPSTREAM_PROBE can permit them.
       const unserved = ids.find((id) => !models.has(id) && !prices.unlisted().includes(id));
       if (unserved !== undefined) throw new SettingsError(`it has no ${unserved}, which MODEL_ALIASES calls ${alias}`);
     }

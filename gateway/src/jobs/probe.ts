@@ -6,11 +6,11 @@ import type { UpstreamConfig } from "../config.ts";
 import { type Environment, UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import { parseChatOrder } from "../inference/requests/chat.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
-import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { asObject, parseJson } from "../json-object.ts";
 import { parseUsage, type UsageReading } from "../pricing/usage.ts";
 import type { Provider } from "../upstream/provider.ts";
 
-/** What a start asks the provider with. */
+/** The parts of a gateway that the probe needs. */
 export type ProbeParts = {
   upstream: UpstreamConfig;
   snapshot: PriceSnapshot;
@@ -103,20 +103,11 @@ async function readStart({ body }: UpstreamResponse): Promise<{ text: string; is
 function usageOf(stream: string): UsageReading | undefined {
   let usage: unknown;
   for (const line of stream.split(/\r?\n/)) {
-    const event = line.startsWith("data:") ? parse(line.slice(5)) : undefined;
+    const event = line.startsWith("data:") ? asObject(parseJson(line.slice(5))) : undefined;
     if (event?.error !== undefined && event.error !== null) return undefined;
     usage = event?.usage ?? usage;
   }
   return parseUsage(usage);
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function judge(model: Model, { usage, isCut, mostUsd, costUsd }: Answer, { upstream, log }: ProbeParts): string[] {

@@ -2,8 +2,9 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Environment } from "../environment.ts";
 
 /**
- * What the provider says that its answers cost, beside what they cost at the prices in force, of each model since the
- * start of the process. A provider that charges more than it lists costs the operator the difference.
+ * Two sums for each model since the start of the process: the cost of answers by the provider's word, and the cost of
+ * the same answers at the prices in force. If the provider charges more than it lists, the operator pays the
+ * difference.
  */
 export type ProviderCosts = {
   note(model: string, reportedNanoUsd: NanoUsd, listedNanoUsd: NanoUsd): void;

@@ -61,7 +61,7 @@ export type Quote = {
   affordableTokens(availableNanoUsd: NanoUsd): number | null;
 };
 
-/** What is held before the answer, and what an error says of it. */
+/** The amount to hold before the answer, and the values that an error names. */
 export type HoldTerms = Pick<Quote, "maxNanoUsd" | "bound" | "outputField" | "affordableTokens">;
 
 /** The terms of a hold that covers either of two text models. */

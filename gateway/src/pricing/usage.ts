@@ -30,7 +30,7 @@ export type ReportedUsage = {
   malformedUsage: boolean;
   /** A usage that counts more than the delivered answer, such as one after its end. A loss, and never charged. */
   beyond?: TokenUsage;
-  /** What the provider says that the answer costs it. It is compared with our prices, and never charged. */
+  /** The cost of the answer by the provider's word. It is compared with our prices, and never charged. */
   costNanoUsd?: NanoUsd;
 };
 

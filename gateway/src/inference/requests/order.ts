@@ -46,7 +46,7 @@ export type Order = OrderFields & {
   format?: AnswerFormat;
   /** The same request for the next model, which is tried if this one cannot serve it. */
   fallback?: WrittenOrder;
-  /** What is held if there is a fallback; without one, the quote's maximum is. */
+  /** The terms of the hold if there is a fallback. Without a fallback the quote's maximum is held. */
   hold?: HoldTerms;
   /** The models that could not serve the request, in order. */
   tried?: readonly TriedModel[];
@@ -88,8 +88,10 @@ function tokensOf({ bound }: Quote): number {
 }
 
 /** The order once its model answers: the bodies for the others are not kept while a stream goes on. */
-export function withoutFallback({ fallback, ...order }: Order): Order {
-  return fallback === undefined ? order : { ...order };
+export function withoutFallback(order: Order): Order {
+  if (order.fallback === undefined) return order;
+  const { fallback: _, ...answering } = order;
+  return answering;
 }
 
 /** A request's orders, one for each model that may serve it. */
