@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { makeBodyBlocks } from "./body-blocks.ts";
 
@@ -14,7 +15,7 @@ test("what was appended is there in its order", () => {
       for (const part of parts) blocks.append(part);
       assert.equal(Buffer.compare(Buffer.concat(blocks.end()), Buffer.concat(parts)), 0);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

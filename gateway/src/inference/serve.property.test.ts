@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import { hear } from "@inference/ledger/testing/example";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { BASE_URL, type Fixture, makeWallet, NOW, openFixture, type Wallet } from "../../test/identity-fixture.ts";
 import { noLimits } from "../../test/no-limits.ts";
@@ -179,7 +180,7 @@ test("of a list of models the first that can answers, within one hold of the dea
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { type Failure, makeFailureBudget, type Sender } from "./failure-budget.ts";
 
@@ -88,7 +89,7 @@ test("one account never causes a block, and takes nothing from accounts whose re
       assert.ok(mostInWindow(sent) <= MOST_EACH && MOST_EACH <= PROVIDER_MOST);
       assert.ok(refused.every(({ account }) => account === 0));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -111,6 +112,6 @@ test("no account has more failures in a window than its part, and accounts that 
         assert.ok(mostInWindow(sent.filter((one) => one.account === account)) <= MOST_EACH);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });

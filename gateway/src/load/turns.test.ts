@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { makeTurns, type Turns } from "./turns.ts";
 
@@ -125,7 +126,7 @@ test("owners take turns, and one owner's work is done in its order", async () =>
       }
       assertTurns(ran);
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

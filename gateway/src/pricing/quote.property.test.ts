@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { anyTextPrice, anyUsageWithin } from "../../test/metering/prices.ts";
 import { deliveredTokens, quoteText } from "./quote.ts";
@@ -22,7 +23,7 @@ test("a request's maximum covers the charge of every usage within its limits", (
       const quote = quoteText(request);
       assert.ok(quote.chargeForUsage(usage) <= quote.maxNanoUsd);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1_000) },
   );
 });
 
@@ -43,7 +44,7 @@ test("a request's maximum is reached by some usage: nothing is reserved in vain"
       );
       assert.equal(Math.max(...charges), quote.maxNanoUsd);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(333) },
   );
 });
 
@@ -58,7 +59,7 @@ test("affordableTokens is the largest max_tokens whose maximum fits into the amo
         assert.ok(quoteText({ ...request, maxTokens: affordable + 1 }).maxNanoUsd > available);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(666) },
   );
 });
 
@@ -77,6 +78,6 @@ test("what was delivered costs at least a usage of the estimated tokens, and at 
       if (delivered.bytes + delivered.events > 0) assert.ok(charge >= quote.chargeForUsage(usage));
       else assert.equal(charge, 0);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(666) },
   );
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
@@ -74,7 +75,7 @@ test("an answer read in pieces is the answer read whole", () => {
     const bytes = new TextEncoder().encode(JSON.stringify(value, null, space));
     assertSame(read(bytes, places), read(bytes, []));
   });
-  fc.assert(property, { numRuns: 500, seed: SEED });
+  fc.assert(property, { numRuns: runs(166), seed: SEED });
 });
 
 test("what a client gets of an answer parses to the members it may see, and to our usage", () => {
@@ -87,7 +88,7 @@ test("what a client gets of an answer parses to the members it may see, and to o
     assert.deepEqual(rest, Object.fromEntries(expected));
     assert.equal((shownUsage as { prompt_tokens?: number } | undefined)?.prompt_tokens, value.usage?.prompt_tokens);
   });
-  fc.assert(property, { numRuns: 500, seed: SEED });
+  fc.assert(property, { numRuns: runs(166), seed: SEED });
 });
 
 test("a key of ours is removed from every place of the content, wherever the bytes are cut", () => {
@@ -115,7 +116,7 @@ test("a key of ours is removed from every place of the content, wherever the byt
     const whole = readJsonAnswer(bytes, options);
     if (whole.fault() === null) assert.deepEqual(wholeText(whole), JSON.parse(text));
   });
-  fc.assert(property, { numRuns: 1_000, seed: SEED });
+  fc.assert(property, { numRuns: runs(333), seed: SEED });
 });
 
 test("an answer that is parsed whole is the answer that passes through in pieces", () => {
@@ -129,7 +130,7 @@ test("an answer that is parsed whole is the answer that passes through in pieces
       [tap.fault(), tap.reported(), tap.delivered(), tap.elements(), tap.upstreamId(), tap.model()],
     );
   });
-  fc.assert(property, { numRuns: 500, seed: SEED });
+  fc.assert(property, { numRuns: runs(166), seed: SEED });
 });
 
 test("a usage counts where JSON.parse finds it in the outermost object, and nowhere else", () => {
@@ -144,7 +145,7 @@ test("a usage counts where JSON.parse finds it in the outermost object, and nowh
     const { usage: found } = tap.reported();
     assert.equal(typeof found === "object" ? found.promptTokens : null, given?.prompt_tokens ?? null);
   });
-  fc.assert(property, { numRuns: 1_000, seed: SEED });
+  fc.assert(property, { numRuns: runs(333), seed: SEED });
 });
 
 test("arbitrary bytes in pieces are the same bytes whole", () => {
@@ -164,5 +165,5 @@ test("arbitrary bytes in pieces are the same bytes whole", () => {
     assertSame(read(given, places), read(given, []));
     readJsonAnswer(given, options);
   });
-  fc.assert(property, { numRuns: 3_000, seed: SEED });
+  fc.assert(property, { numRuns: runs(1_000), seed: SEED });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import {
   anyDeltas,
@@ -65,7 +66,7 @@ test("what Anthropic's client makes of any stream is our whole answer", async ()
       assert.deepEqual({ ...rest, content, usage: { ...rest.usage, ...counts } }, { ...whole, usage: rest.usage });
       for (const [name, count] of Object.entries(counts)) assert.equal(rest.usage[name], count, name);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -122,7 +123,7 @@ test("blocks have ascending indices, one is open at a time, and an event is name
       const types = events.map(({ type }) => type).filter((type) => !type.startsWith("content_block"));
       assert.deepEqual(types, ["message_start", "message_delta", "message_stop"]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(166) },
   );
 });
 
@@ -138,7 +139,7 @@ test("wherever a stream is cut into chunks, the same events go out; one that fai
       assert.ok(!text.includes("provider's own words"));
       await assert.rejects(accumulated(text), Anthropic.APIError);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -179,6 +180,6 @@ test("an answer that comes back as history is the same conversation", () => {
         { role: "user", content: "On" },
       ]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(166) },
   );
 });

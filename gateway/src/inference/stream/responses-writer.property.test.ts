@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import OpenAI from "openai";
 import {
@@ -132,7 +133,7 @@ test("what a client makes of any stream is our whole answer", async () => {
         output,
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -142,7 +143,7 @@ test("wherever a stream is cut into chunks, the same events go out", () => {
       const stream = streamOf(deltas, reason, end);
       assert.equal(written(makeWriter(), cutAt(stream, cuts)), written(makeWriter(), [stream]));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(166) },
   );
 });
 
@@ -156,7 +157,7 @@ test("a stream that fails ends in response.failed, with the items that were comp
       assert.equal((final.error as { code: string }).code, "server_error");
       assert.ok(!text.includes("provider's own words"));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -198,6 +199,6 @@ test("an answer that comes back as history is the same conversation", () => {
         ...calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
       ]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(166) },
   );
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import {
   bytesOf,
@@ -55,7 +56,7 @@ test("wherever a stream is cut into chunks, the same bytes go out and the same w
     fc.property(anyCutStream, fc.boolean(), ({ stream, cuts }, includeUsage) => {
       assert.deepEqual(runTap(cutAt(stream, cuts), { includeUsage }), runTap([stream], { includeUsage }));
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -65,7 +66,7 @@ test("byte by byte is as good as whole", () => {
       const bytes = [...stream].map((byte) => Uint8Array.of(byte));
       assert.deepEqual(runTap(bytes, { includeUsage: true }), runTap([stream], { includeUsage: true }));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -83,7 +84,7 @@ test("a stream of content alone goes out as it came in, and no byte of it is mis
       assert.equal(text, textOf(joinBytes([stream])));
       assert.equal(result.delivered.bytes, bytesOf(contents.join("")).length);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(166) },
   );
 });
 
