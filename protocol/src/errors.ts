@@ -1,3 +1,5 @@
+import type { NanoUsd } from "./money.ts";
+
 /**
  * All errors of the gateway: a table from a code to its status, its type and whether a client may retry the same
  * request. Nothing else builds an error body. The body is OpenAI's object with all four fields, and `metadata` with
@@ -70,6 +72,8 @@ export type ErrorDetail = {
   retryAfterS?: number;
   /** Overrides the table's `retry` for one cause of a code. */
   retry?: boolean;
+  /** What the account can spend, for a header; absent: it is not known, or a capacity pays. */
+  balanceNanoUsd?: NanoUsd;
 };
 
 export type ErrorBody = {

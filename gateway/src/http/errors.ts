@@ -3,6 +3,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
 import { anthropicError } from "./anthropic-error.ts";
 import type { GatewayContext } from "./context.ts";
+import { balanceHeader } from "./money.ts";
 import { responsesStatus } from "./responses-status.ts";
 
 /** Turns any error into a response. */
@@ -16,7 +17,7 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
   // The reason is for the operator only.
   if (error instanceof LedgerUnavailable)
     environment.log("warn", "ledger_unavailable", { request, error: error.message });
-  const headers = errorHeaders(detail);
+  const headers = { ...errorHeaders(detail), ...balanceHeader(detail.balanceNanoUsd) };
   // The rest of a late body would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";
   const { path } = context.req;

@@ -4,9 +4,10 @@ import type { Gateway } from "../gateway.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
+import { BALANCE_HEADER } from "./money.ts";
 
 const EXPOSED =
-  `x-request-id, ${RECEIPT_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
+  `x-request-id, ${RECEIPT_HEADER}, ${BALANCE_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
   "x-max-output-tokens, x-voice, idempotent-replayed, x-next-cursor";
 
 /**

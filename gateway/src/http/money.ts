@@ -14,6 +14,14 @@ export function usd(amountNanoUsd: NanoUsd): ExactNumber {
   return json.rawJSON(formatUsd(amountNanoUsd));
 }
 
+/** The header with what an account can spend, in dollars. */
+export const BALANCE_HEADER = "x-balance-usd";
+
+/** The header of an account's balance; undefined if it is not known, or if a capacity pays. */
+export function balanceHeader(availableNanoUsd: NanoUsd | undefined): Record<string, string> {
+  return availableNanoUsd === undefined ? {} : { [BALANCE_HEADER]: formatUsd(availableNanoUsd) };
+}
+
 /** Each amount in dollars under its name, and in nano-dollars under `<name>_nano_usd`. Null: there is no amount. */
 export function amounts(
   amountsNanoUsd: Readonly<Record<string, NanoUsd | bigint | null>>,

@@ -13,8 +13,8 @@ import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../load/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
-import { takeHold } from "./admission/take-hold.ts";
-import { type Conclusion, conclude, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
+import { type Held, takeHold } from "./admission/take-hold.ts";
+import { type Conclusion, conclude, type Ended, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
 import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRoute } from "./inference-route.ts";
@@ -45,6 +45,8 @@ export class Call {
   /** The spender whose capacity pays; null if an account's balance pays. */
   readonly spender: Spender | null;
   readonly clientGone: AbortSignal | null;
+  /** What the account can spend: after the hold, then after its durable end. Undefined: unknown, or a capacity pays. */
+  availableNanoUsd: NanoUsd | undefined;
   turn: Turn;
   readonly #gateway: Gateway;
   readonly #ownKey: string;
@@ -66,7 +68,7 @@ export class Call {
     gateway: Gateway,
     request: InferenceRequest,
     written: WrittenOrder,
-    { spender, upstreamKey, server, turn }: Funding & { server: OpenOffer | null; turn: Turn },
+    { spender, upstreamKey, server, availableNanoUsd, turn }: Funding & Held & { turn: Turn },
   ) {
     const { upstreamBody, limitChoice: _, ...order } = written;
     this.id = request.id;
@@ -75,6 +77,7 @@ export class Call {
     this.order = order;
     this.#heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
     this.spender = spender;
+    this.availableNanoUsd = availableNanoUsd;
     this.#ownKey = upstreamKey;
     this.turn = turn;
     this.#server = server;
@@ -203,8 +206,7 @@ export class Call {
       if (status !== "reassigned") throw new LedgerUnavailable(`the ledger answered with ${status}`);
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) throw error;
-      const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
-      fail("ledger_unavailable", message);
+      fail("ledger_unavailable", "The ledger is unavailable. Nothing was charged. Retry in a few seconds.");
     }
     this.#server = null;
     this.#dropAnswer();
@@ -304,6 +306,7 @@ export class Call {
     const conclusion = conclude(this.order.quote, ending);
     if (this.#hasEnded) return { conclusion, whenDurable: async () => true };
     this.#hasEnded = true;
+    this.availableNanoUsd = undefined;
     this.turn.leave();
     if (this.#server !== null) {
       gateway.openOffers.ended(this.#server, this.#heldNanoUsd - conclusion.chargeNanoUsd);
@@ -360,10 +363,12 @@ export class Call {
       outcome === "settle"
         ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...end } as const)
         : ({ type: "release", ...end } as const);
-    const { status } = await environment.ledger.run(() => sendHeard(this.#chain, this.#owner, command), options);
+    const reply = await environment.ledger.run(() => sendHeard(this.#chain, this.#owner, command), options);
+    const { status } = reply;
     if (status === "unheard") throw new LedgerUnavailable(CHAIN_UNREAD);
     const isResolved = status === (outcome === "settle" ? "settled" : "released");
     if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+    if ("availableNanoUsd" in reply) this.availableNanoUsd = reply.availableNanoUsd;
     metrics.ended({ ...conclusion, byAgent: this.#server !== null }, at - this.at);
     if (lossNanoUsd > 0) environment.log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
     // The sweeper skips it until now, because a full disk can delay a settle beyond the lease.
@@ -379,13 +384,6 @@ export class Call {
     accessLog?.ended(this.id, null);
   }
 }
-
-/** The charge of a request. */
-export type Ended = {
-  conclusion: Conclusion;
-  /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
-  whenDurable(): Promise<boolean>;
-};
 
 /** After a start or a restore an account does nothing before it has heard the chain's totals. */
 const CHAIN_UNREAD = "the chain is not read far enough";

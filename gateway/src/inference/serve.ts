@@ -85,8 +85,14 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
     call.abort();
     // The hold ends, whatever happened.
     await ended.whenDurable();
-    throw failure;
+    throw withBalance(failure, call);
   }
+}
+
+/** The failure, with what is left after the hold's end. */
+function withBalance(failure: unknown, { availableNanoUsd: balanceNanoUsd }: Call): unknown {
+  if (!(failure instanceof GatewayError) || balanceNanoUsd === undefined) return failure;
+  return new GatewayError({ ...failure.detail, balanceNanoUsd });
 }
 
 /** The answer of the first model that gives one. Throws the last one's error. */

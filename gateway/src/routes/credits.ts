@@ -4,7 +4,7 @@ import { toActivationObject } from "../activations/activation-object.ts";
 import { activationsOnTheirWay, pendingOf } from "../activations/on-their-way.ts";
 import { json, ok } from "../docs/operation.ts";
 import { requireAccount } from "../http/identify.ts";
-import { amounts } from "../http/money.ts";
+import { amounts, BALANCE_HEADER } from "../http/money.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
@@ -30,6 +30,7 @@ export const getCredits = endpoint({
     const bill = await ledger.read(partition, { type: "bill" });
     const pending = await pendingOf(gateway, account);
     const onTheirWay = await activationsOnTheirWay(gateway, account);
+    context.header(BALANCE_HEADER, formatUsd(balance.availableNanoUsd ?? 0));
     return context.json({
       balance: formatUsd(balance.availableNanoUsd ?? 0),
       total_used: formatUsd(balance.settledNanoUsd),

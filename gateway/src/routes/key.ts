@@ -1,13 +1,14 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { type BudgetView, keyBudgets } from "@inference/ledger/reads";
+import { formatUsd } from "@inference/protocol/money";
 import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { readApiKey } from "../auth/api-keys.ts";
 import { spenderOf } from "../auth/spender.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
-import { amounts } from "../http/money.ts";
+import { amounts, BALANCE_HEADER } from "../http/money.ts";
 import { toBudgetObject } from "./budget-object.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
@@ -44,6 +45,7 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
     ledger.read(partition, { type: "balance", at }),
     ledger.read(ceilingPartition, { type: "ceiling", at }),
   ]);
+  context.header(BALANCE_HEADER, formatUsd(balance.availableNanoUsd ?? 0));
   // In the order in which a reserve checks them.
   const budgets: NamedBudget[] = [
     { name: "balance", view: balance },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { formatUsd } from "@inference/protocol/money";
 import { utcDay, windowStart } from "@inference/protocol/window";
 import { debitAll, type TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
@@ -142,6 +143,38 @@ export function testActivity(start: StartHost): void {
         lastDay.data.map(({ id }) => id),
         [receipts[0]?.id],
       );
+    });
+
+    test("an answer tells the balance: whole after its charge, streamed after its hold, refused or failed as it is", async () => {
+      const account = await host.account(USD / 100);
+      const left = async () => (await host.balance(account.address)).availableNanoUsd ?? 0;
+      const ask = async (more: object, content = "hi [[tokens=5]]") => {
+        const body = { model: "sim-small", messages: [{ role: "user", content }], max_tokens: 20, ...more };
+        const answer = await host.call("/v1/chat/completions", { key: account.key, body });
+        const text = await answer.text();
+        return { status: answer.status, text, told: answer.headers.get("x-balance-usd"), headers: answer.headers };
+      };
+      const whole = await ask({});
+      assert.equal(whole.told, formatUsd(await left()));
+      assert.match(whole.headers.get("access-control-expose-headers") ?? "", /\bx-balance-usd\b/);
+      const before = await left();
+      const streamed = await ask({ stream: true });
+      const settled = await settledOf(host, account.address);
+      const held = settled.find(({ receipt }) => receipt.id === streamed.headers.get("x-request-id"))?.receipt
+        .heldNanoUsd;
+      assert.equal(streamed.told, formatUsd(before - (held ?? 0)));
+      const after = await left();
+      const failed = await ask({}, "[[fault=500]]");
+      assert.deepEqual([failed.status >= 500, failed.told], [true, formatUsd(after)]);
+      const refused = await ask({ max_tokens: 16_000, n: 8 });
+      assert.deepEqual([refused.status, refused.told], [402, formatUsd(after)], refused.text);
+      for (const path of ["/api/v1/credits", "/api/v1/key"]) {
+        const answer = await host.call(path, { key: account.key });
+        assert.equal(answer.headers.get("x-balance-usd"), formatUsd(after), path);
+      }
+      const session = await host.openSession(account.address, { expiresAt: host.now() + DAY_MS });
+      const answer = await host.call("/api/v1/key", { key: session });
+      assert.equal(answer.headers.get("x-balance-usd"), null, "a session spends a capacity");
     });
 
     test("as CSV, by parameter or by Accept, it is the same rows", async () => {

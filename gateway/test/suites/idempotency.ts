@@ -69,6 +69,8 @@ export function testIdempotency(start: StartHost): void {
         ]) {
           assert.equal(again.headers.get(name), first.headers.get(name), name);
         }
+        assert.notEqual(first.headers.get("x-balance-usd"), null);
+        assert.equal(again.headers.get("x-balance-usd"), null, "it may be another by now");
         assert.deepEqual(await paid(account), books);
         assert.equal(sent(tag), 1);
         const receipt = await host.call(`/api/v1/generation?id=${again.headers.get("x-request-id")}`, account);

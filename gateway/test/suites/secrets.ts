@@ -45,6 +45,7 @@ const allowedHeaders = new Set([
   "retry-after",
   "transfer-encoding",
   "x-accel-buffering",
+  "x-balance-usd",
   "x-ignored-parameters",
   "x-receipt",
   "x-request-id",

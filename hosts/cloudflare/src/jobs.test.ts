@@ -80,9 +80,9 @@ test("a delivery that fails more often than the runtime tries an alarm is made a
     detail: "{}",
     snapshot: "00",
   } as const;
-  assert.deepEqual(await edge.put(account, end), { status: "settled" });
+  assert.equal((await edge.put(account, end)).status, "settled");
   // Its caller got no reply, and asks again.
-  assert.deepEqual(await edge.put(account, end), { status: "settled" });
+  assert.equal((await edge.put(account, end)).status, "settled");
   await assertBooks([0, 880]);
   assert.equal(await edge.object(ceilingPartition, "refusalsLeft"), 0);
 });
@@ -103,7 +103,7 @@ test("the next commit, or else the alarm, records that a delivery was made: it i
   ] as const) {
     if (id === "req_g") await leaveHold(id, { leaseMs: 60_000 });
     const end = { type: "release", id, at: Date.now(), lossNanoUsd: 0, detail: "{}" } as const;
-    assert.deepEqual(await edge.put(account, end), { status: "released" });
+    assert.equal((await edge.put(account, end)).status, "released");
     await eventually(async () => assert.deepEqual(await outboxes(), [0, 1]));
     await write();
     await eventually(async () => assert.deepEqual(await outboxes(), [0, 0]));

@@ -68,7 +68,7 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   assert.equal(await reserve(account, digest, "req_held", at), "reserved", "it is there, and only asked for again");
 
   assert.match(await stream.text(), /data: \[DONE\]\n\n$/);
-  assert.deepEqual(await edge.put(account, settleOf("req_held", 700)), { status: "settled" });
+  assert.equal((await edge.put(account, settleOf("req_held", 700))).status, "settled");
   await eventually(async () => assert.equal((await balance()).heldNanoUsd, 0));
   // The object ends before it can answer. The next one has all deliveries to make.
   await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
@@ -89,7 +89,7 @@ test("a delivery that is acknowledged after an alarm's last commit is written do
   await edge.object(account, "acknowledgeLate");
   // A charge would have its alarm ring at once.
   const end = { type: "release", id: "req_late", at: Date.now(), lossNanoUsd: 0, detail: "{}" } as const;
-  assert.deepEqual(await edge.put(account, end), { status: "released" });
+  assert.equal((await edge.put(account, end)).status, "released");
   const left = async () => ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length;
   assert.equal(await left(), 1);
   await eventually(async () => assert.equal(await left(), 0));

@@ -66,8 +66,11 @@ export type OfferName = { agent: Address; offer: string };
 /** Why a credential is invalid. */
 export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
 
+/** What an account can reserve after the command; absent for an identity. A repeated command tells it anew. */
+export type Left = { availableNanoUsd?: NanoUsd };
+
 export type ReserveReply =
-  | { status: "reserved"; keyId: string | null; leaseUntil: number }
+  | ({ status: "reserved"; keyId: string | null; leaseUntil: number } & Left)
   /** Nothing is held. The shared limits are to be asked, and the reserve sent again with their answers. */
   | { status: "asks"; asks: readonly Ask[] }
   | { status: "refused"; refusal: Refusal }
@@ -86,7 +89,8 @@ export type ReserveReply =
 export type Unheard = { status: "unheard"; epoch: number };
 
 export type ResolveReply =
-  | { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" }
+  | ({ status: "settled" | "released" } & Left)
+  | { status: "already_resolved" | "unknown" | "exceeds_hold" }
   | Unheard;
 
 /** The amount that an account used of a shared limit on a day, and the total that it asks for. */

@@ -28,8 +28,8 @@ export type * from "./command-parts.ts";
 
 /**
  * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
- * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply and changes
- * nothing. The same id with other content is a conflict.
+ * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply, but for what is
+ * left, and changes nothing. The same id with other content is a conflict.
  */
 export type Commands = {
   /**

@@ -44,7 +44,7 @@ export type Reservation = {
 
 export type Admission =
   /** `server` is null if the protocol serves the request. */
-  | { status: "reserved"; keyId: string | null; leaseUntil: number; server: OfferName | null }
+  | (Extract<ReserveReply, { status: "reserved" }> & { server: OfferName | null })
   | { status: "refused"; refusal: Refusal }
   | Exclude<ReserveReply, { status: "reserved" | "refused" | "asks" }>;
 

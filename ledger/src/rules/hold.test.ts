@@ -192,14 +192,14 @@ test("a credential is refused for what it is", () => {
   assert.deepEqual(session(host.clock.now + 1), { status: "unauthenticated", fault: "revoked" });
 });
 
-test("the same reserve has the same reply after its hold has ended", () => {
+test("the same reserve has the same reply after its hold has ended, and tells what is left now", () => {
   const host = makeExample();
   const first = admit(host, account, reserve("r1", 600));
   host.apply(account, { type: "orphan", id: "r1", at: noon, graceMs: 5_000_000 });
   assert.deepEqual(admit(host, account, reserve("r1", 600)), first);
   host.apply(account, release("r1"));
   host.clock.now += 3_600_000;
-  assert.deepEqual(admit(host, account, reserve("r1", 600)), first);
+  assert.deepEqual(admit(host, account, reserve("r1", 600)), { ...first, availableNanoUsd: 1_000 });
   assert.deepEqual(balanceOf(host), [0, 0, 1_000]);
 });
 
@@ -234,7 +234,7 @@ test("a settle charges its cost, frees the rest, and lays a use on the line and 
   admit(host, account, reserve("r1", 600));
   host.clock.now = midnight + 1;
   const settled = host.apply(account, { ...settle("r1", 250), at: midnight + 1, lossNanoUsd: 7 });
-  assert.deepEqual(settled, { status: "settled" });
+  assert.deepEqual(settled, { status: "settled", availableNanoUsd: 749 });
   assert.deepEqual(balanceOf(host), [251, 0, 749]);
   host.deliverAll();
   const days = [noon, midnight].map((at) => answer(host.rows(ceilingPartition), { type: "ceiling", at }));

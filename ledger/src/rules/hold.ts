@@ -1,12 +1,12 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { windowStart } from "@inference/protocol/window";
-import type { Commands, Excess, Refusal, ReserveReply, ResolveReply } from "../messages/commands.ts";
+import type { Commands, Excess, Left, Refusal, ReserveReply, ResolveReply } from "../messages/commands.ts";
 import { agentPartition, ceilingPartition, isAccount } from "../messages/partition.ts";
 import { isHold, type ReceiptRow } from "../rows/tables.ts";
 import { adoptAnswer, askOf, closeAnswered, countUnder, holdsNow, limitsToAsk } from "./allowance.ts";
 import { authenticate } from "./authenticate.ts";
 import { layUse, unheard } from "./bill.ts";
-import { balanceOf, type CountedBudget, refusalOf } from "./budget.ts";
+import { balanceOf, type CountedBudget, leftOf, refusalOf } from "./budget.ts";
 import { earlierClaim, makeClaim } from "./claim.ts";
 import { keepUsedKey } from "./key.ts";
 import { allowsUse, budgetOfLimit, type CountedLimit, countLimits, excessOf, termsOf } from "./key-limits.ts";
@@ -28,7 +28,7 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   for (const answer of answers) adoptAnswer(place, answer);
   const fingerprint = fingerprintOf(command);
   const existing = draft.get("receipt", id);
-  if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
+  if (existing !== undefined) return repeatedReserve(place, existing, fingerprint, leaseUntil);
   if (Math.abs(at - place.clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
   const payer = authenticate(draft, command.payer, at);
   if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
@@ -63,8 +63,14 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   closeAnswered(place, [...holds, hold], answers);
   if (claim !== undefined) makeClaim(draft, id, claim);
   if (keyId !== null && amountNanoUsd === 0) keepUsedKey(draft, keyId, at);
-  return { status: "reserved", keyId, leaseUntil };
+  return { status: "reserved", keyId, leaseUntil, ...left(place, [...holds, hold]) };
 };
+
+/** @param holds The payer's, after the command. */
+function left({ draft, partition }: Place, holds: readonly ReceiptRow[]): Left {
+  if (!isAccount(partition)) return {};
+  return { availableNanoUsd: leftOf(balanceOf(draft, holds))?.available ?? 0 };
+}
 
 function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim, tokens, models = [] }: Reserve): string {
   let text = `${at} ${leaseMs} ${amountNanoUsd} ${payer.kind} ${payer.digest}`;
@@ -74,9 +80,9 @@ function fingerprintOf({ at, leaseMs, amountNanoUsd, payer, server, claim, token
 }
 
 /** @param leaseUntil As in the first reply. The row's value changes when the hold is orphaned. */
-function repeatedReserve(existing: ReceiptRow, fingerprint: string, leaseUntil: number): ReserveReply {
+function repeatedReserve(place: Place, existing: ReceiptRow, fingerprint: string, leaseUntil: number): ReserveReply {
   if (existing.fingerprint !== fingerprint) return { status: "conflict" };
-  return { status: "reserved", keyId: existing.keyId, leaseUntil };
+  return { status: "reserved", keyId: existing.keyId, leaseUntil, ...left(place, holdsNow(place)) };
 }
 
 function openHold({
@@ -137,7 +143,7 @@ export const settle: Rule<"settle"> = (place, command) => {
   if (isAccount(partition) && chargeNanoUsd > 0) {
     draft.put("receipt", { ...receipt, endsAtNanoUsd: layUse(place, receipt, snapshot) });
   }
-  return { status: "settled" };
+  return { status: "settled", ...left(place, holdsNow(place)) };
 };
 
 export const release: Rule<"release"> = (place, command) => {
@@ -154,7 +160,7 @@ export const release: Rule<"release"> = (place, command) => {
   }
   if (!isHold(hold)) return repeatedResolve(place, hold, "released", 0);
   resolve(place, hold, { ...command, chargeNanoUsd: 0, state: "released" });
-  return { status: "released" };
+  return { status: "released", ...left(place, holdsNow(place)) };
 };
 
 export const orphan: Rule<"orphan"> = ({ draft }, { id, at, graceMs }) => {
@@ -180,13 +186,13 @@ export const reassign: Rule<"reassign"> = (place, { id }) => {
 
 /** A repeated resolution. The same one has the same reply. Another one changes nothing, and alerts the operator. */
 function repeatedResolve(
-  { draft }: Place,
+  place: Place,
   { id, state: known, chargeNanoUsd: charged }: ReceiptRow,
   state: "settled" | "released",
   chargeNanoUsd: NanoUsd,
 ): ResolveReply {
-  if (known === state && charged === chargeNanoUsd) return { status: state };
-  draft.alert(`${id}: is ${known} at ${charged}, and was to be ${state} at ${chargeNanoUsd}`);
+  if (known === state && charged === chargeNanoUsd) return { status: state, ...left(place, holdsNow(place)) };
+  place.draft.alert(`${id}: is ${known} at ${charged}, and was to be ${state} at ${chargeNanoUsd}`);
   return { status: "already_resolved" };
 }
 

@@ -19,12 +19,12 @@ import type { WorldHost } from "./world.ts";
  * | L4 | a limit's counter of a day is the sum of its accounts' rows |
  * | L5 | a hold ends at most once, and is charged at most its amount |
  * | L6 | the uses of an account fill its line from 0 to its settled amount without a gap; each is of a receipt of that cost |
- * | L7 | an id's answer never changes |
+ * | L7 | an id's answer never changes, but for what it says is left |
  * | L8 | with every hold ended and everything delivered, nothing is held or allowed beyond what was used |
  * | L9 | a balance is what the chain says was activated |
  * | L10 | rows hold strings, safe integers, amounts and null, each where it belongs (the host refuses others) |
  * | L11 | everything delivered, a limit knows what each account used, to the nano-dollar |
- * | L12 | what is read is what is counted: every balance, key and capacity is the sum of its receipts and holds |
+ * | L12 | what is read, or told as left, is what is counted: balances, keys and capacities are sums of receipts and holds |
  * | L13 | the totals of a day and key are its receipts, counted once each |
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  * | L15 | of a forgotten key nothing is left that opens or counts; an account counts its keys that live |
@@ -46,6 +46,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     const rows = host.rows(partition);
     for (const receipt of rows.list("receipt", { limit: 10_000 })) checkReceipt(partition, receipt);
     checkTotals(partition);
+    checkLeft(partition, reply);
     if (partition.startsWith("account:")) checkAccount(partition);
   }
 
@@ -76,6 +77,14 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     assert.deepEqual(actual, sorted, `L13: ${partition}`);
   }
 
+  /** L12, for replies. */
+  function checkLeft(partition: Partition, reply: Reply): void {
+    if (!("availableNanoUsd" in reply)) return;
+    const { settled, held } = model.spent(partition, "lifetime", 0);
+    const rest = Math.max(0, model.activated(partition) - settled - held);
+    assert.equal(reply.availableNanoUsd, rest, `L12: ${partition} tells what is left`);
+  }
+
   function checkAccount(partition: Partition): void {
     const rows = host.rows(partition);
     assert.equal(rows.get("account", "account")?.keys ?? 0, rows.liveKeys().length, `L15: ${partition}`);
@@ -98,7 +107,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     if (!("status" in reply) || reply.status !== "reserved") return;
     const key = `${partition} ${command.id}`;
     const isFirst = !answers.has(key);
-    const text = JSON.stringify(reply);
+    const text = JSON.stringify({ ...reply, availableNanoUsd: undefined });
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);
     if (!isFirst) return;

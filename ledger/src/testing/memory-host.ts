@@ -102,6 +102,8 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
           .filter((key) => key.revokedAt === null),
       holds: () =>
         [...tables.receipt]
+          // Most are over, and are not decoded.
+          .filter(([, text]) => /"(open|orphaned)"/.test(text))
           .sort(([one], [other]) => (one < other ? -1 : 1))
           .flatMap(([id, text]) => decode("receipt", id, text) ?? [])
           .filter(isHold),

@@ -34,7 +34,8 @@ export function refusalError(
     param: affordable === null ? null : outputField,
     metadata,
   };
-  return new GatewayError({ ...detail, retryAfterS: 1 + Math.floor(jitter * 4.999) });
+  const balance = refusal.budget === "balance" && isAmount ? { balanceNanoUsd: refusal.availableNanoUsd } : {};
+  return new GatewayError({ ...detail, ...balance, retryAfterS: 1 + Math.floor(jitter * 4.999) });
 }
 
 type Circumstances = {

@@ -4,6 +4,7 @@ import type { Claim } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { fail } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
 import type { OpenOffer } from "../../agents/open-offers.ts";
 import { credentialError } from "../../auth/known-credential.ts";
 import type { Spender } from "../../auth/spender.ts";
@@ -14,17 +15,20 @@ import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";
 import { refusedError } from "./key-refusal.ts";
 
+/** `availableNanoUsd` is undefined if a capacity pays. */
+export type Held = { server: OpenOffer | null; availableNanoUsd: NanoUsd | undefined };
+
 /**
- * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it. If another
- * request has the same `Idempotency-Key`, takes none and returns that claim. Throws `GatewayError` if the request is
- * refused.
+ * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it, and what is left
+ * of an account's balance. If another request has the same `Idempotency-Key`, takes none and returns that claim. Throws
+ * `GatewayError` if the request is refused.
  */
 export async function takeHold(
   gateway: Gateway,
   { id, at, credential, route }: InferenceRequest,
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
-): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
+): Promise<{ claimed: Claimed } | Held> {
   const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
@@ -50,7 +54,7 @@ export async function takeHold(
     case "reserved": {
       const server = offers.find(({ agent }) => agent === admission.server?.agent) ?? null;
       openOffers.asked(offers, server, amountNanoUsd);
-      return { server };
+      return { server, availableNanoUsd: admission.availableNanoUsd };
     }
     case "claimed":
       return { claimed: admission };

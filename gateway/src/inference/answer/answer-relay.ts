@@ -3,12 +3,13 @@ import { pause } from "@inference/protocol/timers";
 import { limits } from "../../config.ts";
 import type { UpstreamResponse } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
+import { balanceHeader } from "../../http/money.ts";
 import type { AnswerShare } from "../../load/answer-memory.ts";
 import { isNothingDelivered } from "../../pricing/quote.ts";
 import type { ReportedUsage } from "../../pricing/usage.ts";
 import { scrub } from "../../upstream/error-text.ts";
-import type { Call, Ended } from "../call.ts";
-import type { Ending } from "../charge/conclusion.ts";
+import type { Call } from "../call.ts";
+import type { Ended, Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type ClientStream, countBacklog, openClientStream } from "../stream/client-stream.ts";
 import { eventTap, withReceipt } from "../stream/event-tap.ts";
@@ -54,7 +55,7 @@ export function sendAsItComes(
   call.startStreaming();
   const client = openClientStream(environment, {
     openOutlet,
-    headers: answer.headers,
+    headers: { ...answer.headers, ...balanceHeader(call.availableNanoUsd) },
     keepAlive: answer.tap.events?.keepAlive ?? null,
     stalledReaderMs: config.request.stalledReaderMs,
     backlog: countBacklog(answer.held, whenSent),

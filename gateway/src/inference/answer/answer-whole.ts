@@ -5,6 +5,7 @@ import { limits } from "../../config.ts";
 import type { UpstreamResponse } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import { isSpace } from "../../http/json/json-scan.ts";
+import { balanceHeader } from "../../http/money.ts";
 import type { AnswerShare } from "../../load/answer-memory.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { keepAnswer } from "../admission/idempotency.ts";
@@ -226,5 +227,6 @@ async function settleAndSend(
   const ended = call.end(ending, { isSent: false });
   if (!(await ended.whenDurable())) throw new LedgerUnavailable("the charge could not be written");
   held.releaseWhen(request.whenSent);
+  Object.assign(headers, balanceHeader(call.availableNanoUsd));
   return new Response(body as BodyInit, { status: 200, headers });
 }

@@ -49,6 +49,13 @@ export type Conclusion = {
   exceedsBound: boolean;
 };
 
+/** The charge of a request. */
+export type Ended = {
+  conclusion: Conclusion;
+  /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
+  whenDurable(): Promise<boolean>;
+};
+
 /** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
   const conclusion =
