@@ -29,12 +29,14 @@ export type ActivityOptions = {
   to?: string | undefined;
   model?: string | undefined;
   keyId?: string | undefined;
+  /** The `X-Title` of requests. */
+  tag?: string | undefined;
 };
 
-/** The account's spending, added up by any of `day`, `model` and `key`. */
+/** The account's spending, added up by any of `day`, `model`, `key` and `tag`. */
 export async function readActivity(
   connection: Connection,
-  { groupBy, ...options }: ActivityOptions & { groupBy: readonly ("day" | "model" | "key")[] },
+  { groupBy, ...options }: ActivityOptions & { groupBy: readonly ("day" | "model" | "key" | "tag")[] },
 ): Promise<ActivityTotal[]> {
   const query = { ...queryOf(options), group_by: groupBy.join(",") };
   return (await requestAsReader<{ data: ActivityTotal[] }>(connection, "/api/v1/activity", { query })).data;

@@ -7,17 +7,17 @@ import { usd } from "../money.ts";
 import { gatewayOptions, keyOptions } from "../options.ts";
 import { table } from "../table.ts";
 
-const groups = ["day", "model", "key"] as const;
+const groups = ["day", "model", "key", "tag"] as const;
 type Group = (typeof groups)[number];
 
 export const usage = command({
   name: "usage",
-  about: "what was spent, by day, model and key",
+  about: "what was spent, by day, model, key and tag",
   arguments: {},
   options: {
     ...gatewayOptions,
     ...keyOptions,
-    by: { type: "string", value: "what", about: "any of day,model,key; day without it" },
+    by: { type: "string", value: "what", about: "any of day,model,key,tag; day without it" },
     from: { type: "string", value: "day", about: "a UTC day such as 2026-11-23; 30 days ago without it" },
     to: { type: "string", value: "day", about: "the last day; today without it" },
   },
@@ -27,6 +27,7 @@ export const usage = command({
         date: z.string().optional(),
         model: z.string().nullable().optional(),
         key_id: z.string().nullable().optional(),
+        tag: z.string().nullable().optional(),
         requests: z.int(),
         usage: z.number(),
         usage_nano_usd: z.int(),
@@ -52,12 +53,14 @@ export const usage = command({
       String(total.completion_tokens),
       usd(total.usage_nano_usd),
     ]);
-    const names = ["date", "model", "key_id"].filter((name) => totals.some((total) => Object.hasOwn(total, name)));
+    const names = ["date", "model", "key_id", "tag"].filter((name) =>
+      totals.some((total) => Object.hasOwn(total, name)),
+    );
     const titles = [...names, " requests", " input", " output", " spent"];
     return `${table(titles, rows, "Nothing was spent.")}\nTogether ${usd(sum)}`;
   },
 });
 
-function namesOf({ date, model, key_id: key }: ActivityTotal): string[] {
-  return [date, model, key].flatMap((name) => (name === undefined ? [] : [name ?? "-"]));
+function namesOf({ date, model, key_id: key, tag }: ActivityTotal): string[] {
+  return [date, model, key, tag].flatMap((name) => (name === undefined ? [] : [name ?? "-"]));
 }

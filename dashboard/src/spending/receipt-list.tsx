@@ -27,8 +27,8 @@ export function ReceiptList({ wallet, nameOf }: ReceiptListParts): ReactNode {
   const all = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const wanted = search.trim().toLowerCase();
   const found = all.filter((receipt) =>
-    [receipt.id, receipt.upstream_id, receipt.model, nameOf(receipt.key_id), receipt.served_by].some((text) =>
-      text?.toLowerCase().includes(wanted),
+    [receipt.id, receipt.upstream_id, receipt.model, nameOf(receipt.key_id), receipt.tag, receipt.served_by].some(
+      (text) => text?.toLowerCase().includes(wanted),
     ),
   );
   return (
@@ -40,7 +40,7 @@ export function ReceiptList({ wallet, nameOf }: ReceiptListParts): ReactNode {
         </button>
       }
     >
-      <Field label="Find" about="A part of a receipt's number, a model, a key or who served it.">
+      <Field label="Find" about="A part of a receipt's number, a model, a key, a tag or who served it.">
         {(props) => (
           <input {...props} type="search" value={search} onChange={({ target }) => setSearch(target.value)} />
         )}

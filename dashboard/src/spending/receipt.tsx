@@ -37,6 +37,12 @@ function Own({ wallet, id }: { wallet: SignedIn; id: string }): ReactNode {
               <dd className="mono">{data.id}</dd>
               <dt>When</dt>
               <dd>{when(data.created_at)}</dd>
+              {data.tag === null ? null : (
+                <>
+                  <dt>Tag</dt>
+                  <dd className="wrap">{data.tag}</dd>
+                </>
+              )}
               <dt>Took</dt>
               <dd>{count(data.generation_time)} ms</dd>
               <dt>Tokens sent</dt>

@@ -16,14 +16,14 @@ const FEW_DAYS = 3;
 export default function Spending(): ReactNode {
   return (
     <>
-      <Head title="Spending">What your keys used, by day, model and key, and the receipt of each request.</Head>
+      <Head title="Spending">What your keys used, by day, model, key and tag, and the receipt of each request.</Head>
       <NeedsSession why="To show what your wallet's keys spent.">{(wallet) => <Own wallet={wallet} />}</NeedsSession>
     </>
   );
 }
 
 function Own({ wallet }: { wallet: SignedIn }): ReactNode {
-  const groupBy = ["day", "model", "key"] as const;
+  const groupBy = ["day", "model", "key", "tag"] as const;
   const totals = useOwn(wallet, ["activity"], (reading) => readActivity(reading, { groupBy }), 30_000);
   const credits = useOwn(wallet, ["credits"], readCredits, 30_000);
   const keys = useOwn(wallet, ["keys"], listKeys);
@@ -67,6 +67,9 @@ function Own({ wallet }: { wallet: SignedIn }): ReactNode {
               <div className="grid">
                 <Sums title="By model" first="Model" sums={by(data, ({ model }) => model ?? "unknown")} />
                 <Sums title="By key" first="Key" sums={by(data, ({ key_id: id }) => nameOf(id))} />
+                {data.some(({ tag }) => tag != null) ? (
+                  <Sums title="By tag" first="Tag" sums={by(data, ({ tag }) => tag ?? "no tag")} />
+                ) : null}
               </div>
             </>
           );

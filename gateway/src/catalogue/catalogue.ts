@@ -81,7 +81,8 @@ function readItem(
   id: string,
   { atMs, betaModels = false }: CatalogueTerms,
 ): Model | string {
-  if (!isJsonObject(item) || item.id !== id || id === "") return "it has no usable id";
+  // A line break ends a model's id in the ids of totals.
+  if (!isJsonObject(item) || item.id !== id || id === "" || id.includes("\n")) return "it has no usable id";
   try {
     return read(item, id, { atMs, betaModels });
   } catch (error) {

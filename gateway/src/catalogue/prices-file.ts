@@ -58,7 +58,11 @@ const features = z.strictObject({
   defaultFormat: z.string().optional(),
 });
 const common = {
-  id: z.string().min(1).max(256),
+  id: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[^\n]*$/, "an id is one line"),
   created: z.int().min(0).default(0),
   owned_by: z.string().min(1).default("provider"),
   features: features.default({}),

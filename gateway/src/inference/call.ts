@@ -40,6 +40,7 @@ export class Call {
   /** When the request arrived. Its windows, its lease and its deadline count from this time. */
   readonly at: number;
   readonly route: InferenceRoute;
+  readonly tag: string | undefined;
   /** Changes, with the turn, when the next model is to serve the request. */
   order: Order;
   /** The spender whose capacity pays; null if an account's balance pays. */
@@ -74,6 +75,7 @@ export class Call {
     this.id = request.id;
     this.at = request.at;
     this.route = request.route;
+    this.tag = request.tag;
     this.order = order;
     this.#heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
     this.spender = spender;
@@ -277,7 +279,7 @@ export class Call {
     if (this.#hasEnded) return;
     const deliveredNanoUsd = this.order.quote.chargeForDelivered(delivered);
     // The sweeper reads the record of the answer at the price of the model that the hold's detail names.
-    const detail = this.order.tried === undefined ? {} : { detail: JSON.stringify(holdDetail(this.route, this.order)) };
+    const detail = this.order.tried === undefined ? {} : { detail: JSON.stringify(holdDetail(this)) };
     const written = { deliveredNanoUsd, upstreamId: this.#upstreamId, ...detail };
     const command = { type: "checkpoint", id: this.id, ...written } as const;
     const { status } = await this.#gateway.environment.ledger.run(() => send(this.#owner, command));

@@ -18,6 +18,10 @@ export type InferenceRequest = {
   held: BodyShare;
   /** The `Idempotency-Key`; null if there is none. */
   idempotencyKey: string | null;
+  /** The tag that groups its spending; undefined if it has none. */
+  tag: string | undefined;
+  /** The names of its headers that are no use as they are. */
+  ignoredHeaders: readonly string[];
   /** Aborted when the client leaves. */
   clientGone: AbortSignal | null;
   /** Undefined if the host cannot know. */

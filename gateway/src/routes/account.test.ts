@@ -182,6 +182,7 @@ describe("GET /api/v1/generation", () => {
       model: "some-model",
       route: "chat",
       key_id: id,
+      tag: null,
       created_at: "2026-11-21T12:00:00.000Z",
       generation_time: 2_500,
       streamed: true,

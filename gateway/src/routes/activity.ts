@@ -78,7 +78,7 @@ function daysOf({ from, to }: ActivityQuery, atMs: number): Days {
 async function listReceipts(
   context: GatewayContext,
   reader: Reader,
-  { cursor, limit, model, key_id }: ActivityQuery,
+  { cursor, limit, model, key_id, tag }: ActivityQuery,
   { from, to }: Days,
   wantsCsv: boolean,
 ): Promise<Response> {
@@ -97,6 +97,7 @@ async function listReceipts(
     after: firstId(Date.parse(from)),
     keyId: keyId ?? key_id ?? null,
     model: model ?? null,
+    ...(tag === undefined ? {} : { tag }),
     limit,
   });
   // A key that asks for another key's receipts gets none.
@@ -129,12 +130,12 @@ type TotalPage = { totals: TotalRow[]; next: string | null };
 async function addUp(
   context: GatewayContext,
   { partition, keyId }: Reader,
-  { model, key_id }: ActivityQuery,
+  { model, key_id, tag }: ActivityQuery,
   { from, to }: Days,
   groups: readonly ActivityGroup[],
 ): Promise<TotalObject[]> {
   const { environment, freeWork } = context.get("gateway");
-  const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null };
+  const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null, ...(tag === undefined ? {} : { tag }) };
   const byName = new Map<string, TotalObject>();
   let found = 0;
   let after: string | null = null;
@@ -146,7 +147,7 @@ async function addUp(
     if (found > MAX_TOTALS) {
       fail(
         "invalid_request",
-        "There are too many rows to add up at once. Ask for fewer days, or for one model or key.",
+        "There are too many rows to add up at once. Ask for fewer days, or for one model, key or tag.",
       );
     }
     const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
@@ -159,7 +160,7 @@ async function addUp(
   );
 }
 
-const columnOf: Record<ActivityGroup, string> = { day: "date", model: "model", key: "key_id" };
+const columnOf: Record<ActivityGroup, string> = { day: "date", model: "model", key: "key_id", tag: "tag" };
 const sums = ["requests", "usage", "usage_nano_usd", "prompt_tokens", "completion_tokens"];
 type Sums = {
   requests: number;
@@ -168,7 +169,7 @@ type Sums = {
   prompt_tokens: number;
   completion_tokens: number;
 };
-type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
+type TotalObject = { date?: string; model?: string | null; key_id?: string | null; tag?: string | null } & Sums;
 
 function addTotals(
   byName: Map<string, TotalObject>,
@@ -176,8 +177,8 @@ function addTotals(
   groups: readonly ActivityGroup[],
 ): void {
   for (const total of totals) {
-    const { day, keyId, model } = totalTerms(total);
-    const values = { day, model: model === "" ? null : model, key: keyId };
+    const { day, keyId, model, tag } = totalTerms(total);
+    const values = { day, model: model === "" ? null : model, key: keyId, tag };
     const terms = Object.fromEntries(groups.map((group) => [columnOf[group], values[group]]));
     const name = JSON.stringify(terms);
     const sum = byName.get(name);
@@ -213,6 +214,7 @@ const receiptColumns: readonly string[] = [
   "native_tokens_cached",
   "native_tokens_cache_write",
   "price_snapshot",
+  "tag",
 ];
 
 type Rows<Row> = {

@@ -15,6 +15,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     model: detail.model ?? null,
     route: detail.route ?? null,
     key_id: receipt.keyId,
+    tag: detail.tag ?? null,
     created_at: new Date(receipt.admittedAt).toISOString(),
     generation_time: (receipt.resolvedAt ?? receipt.admittedAt) - receipt.admittedAt,
     streamed: detail.stream ?? null,

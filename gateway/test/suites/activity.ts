@@ -104,6 +104,7 @@ export function testActivity(start: StartHost): void {
         ["day", "date"],
         ["model", "model"],
         ["key", "key_id"],
+        ["tag", "tag"],
       ] as const) {
         const { data } = await read(account, `/api/v1/activity?group_by=${group}`);
         const expected = Map.groupBy(receipts, (receipt) =>
@@ -142,6 +143,50 @@ export function testActivity(start: StartHost): void {
       assert.deepEqual(
         lastDay.data.map(({ id }) => id),
         [receipts[0]?.id],
+      );
+    });
+
+    test("a request's title is its tag: receipts show it, totals group by it, and the provider never sees it", async () => {
+      const account = await host.account(USD);
+      const ask = async (title: string | undefined, content: string, stream = false) => {
+        const answer = await host.call("/v1/chat/completions", {
+          key: account.key,
+          body: { model: "sim-small", messages: [{ role: "user", content }], max_tokens: 20, stream },
+          headers: title === undefined ? {} : { "x-title": title },
+        });
+        const text = await answer.text();
+        assert.equal(answer.status, 200, text);
+        const [record] = host.simulator.simulator.records.select(({ method }) => method === "POST", 1);
+        assert.doesNotMatch(JSON.stringify([record?.headers, record?.body]), /project/);
+        return { id: answer.headers.get("x-request-id"), ignored: answer.headers.get("x-ignored-parameters") };
+      };
+      const first = await ask("project one", "hi");
+      await ask("project one", "hi", true);
+      await ask("project 2", "[[fault=500]]").catch(() => undefined);
+      await ask(undefined, "hi");
+      for (const title of ["p".repeat(65), "é"]) assert.equal((await ask(title, "hi")).ignored, "X-Title");
+      assert.deepEqual([first.ignored, (await ask("p".repeat(64), "hi")).ignored], [null, null]);
+      await settledOf(host, account.address);
+      const one = (await read(account, `/api/v1/generation?id=${first.id}`)) as unknown as { data: { tag: unknown } };
+      assert.equal(one.data.tag, "project one");
+      const receipts = (await read(account, "/api/v1/activity")).data;
+      const own = (await read(account, "/api/v1/activity?tag=project%20one")).data;
+      assert.deepEqual(
+        own,
+        receipts.filter(({ tag }) => tag === "project one"),
+      );
+      assert.equal(own.length, 2);
+      const totals = (await read(account, "/api/v1/activity?group_by=tag,day")).data;
+      const expected = Map.groupBy(receipts, ({ tag }) => tag);
+      assert.deepEqual(new Set(totals.map(({ tag }) => tag)), new Set(expected.keys()));
+      for (const { tag, requests, usage_nano_usd: spent } of totals) {
+        const charges = expected.get(tag)?.map((receipt) => Number(receipt.charge_nano_usd)) ?? [];
+        assert.deepEqual([requests, spent], [charges.length, charges.reduce((sum, charge) => sum + charge, 0)]);
+      }
+      const { data } = await read(account, "/api/v1/activity?group_by=tag&tag=project%20one");
+      assert.deepEqual(
+        data.map(({ tag, requests }) => [tag, requests]),
+        [["project one", 2]],
       );
     });
 

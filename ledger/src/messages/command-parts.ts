@@ -199,5 +199,5 @@ export type PostingTerms = {
   intervalMs: number;
 };
 
-/** A request's part of the day's totals, without its charge. */
-export type Tally = { model: string; promptTokens: number; completionTokens: number };
+/** A request's part of the day's totals, without its charge. A tag has no line break. */
+export type Tally = { model: string; promptTokens: number; completionTokens: number; tag?: string };

@@ -107,7 +107,8 @@ export const tableSchemas = {
     },
   },
   /**
-   * The sum of the receipts of `<utc-day> <keyId> <model>`, without a key for a session's requests: see `totals.ts`.
+   * The sum of the receipts of `<utc-day> <keyId> <model>`, without a key for a session's requests, or of those with a
+   * tag, which follows after a line break: see `totals.ts`.
    */
   total: {
     clustered: "partition",

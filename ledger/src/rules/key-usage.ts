@@ -19,7 +19,7 @@ const ROWS_A_PAGE = 100;
 
 /** A key's charges for requests admitted on the UTC day of a time. */
 export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd {
-  // The ids of its totals are this, a space and the model, which may be empty.
+  // The ids of its totals are this, a space and the model, which may be empty, with or without a tag.
   const name = `${utcDay(atMs)} ${keyId}`;
   let sum = 0;
   let after = name;

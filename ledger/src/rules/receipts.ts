@@ -7,8 +7,8 @@ import { totalTerms } from "./totals.ts";
  */
 const ROWS_A_PAGE = 1_000;
 
-/** Null: no filter. */
-type Filter = { keyId: string | null; model: string | null };
+/** Null, or no tag: no filter. */
+type Filter = { keyId: string | null; model: string | null; tag?: string };
 export type ReceiptQuery = Filter & {
   type: "receipts";
   /** Ids of requests. Receipts between the two are read, without these. */
@@ -46,13 +46,15 @@ export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow 
 }
 
 export function receiptPage(rows: ReadRows, query: ReceiptQuery): ReceiptPage {
-  const isFiltered = query.keyId !== null || query.model !== null;
+  const { keyId, model, tag } = query;
+  const isFiltered = keyId !== null || model !== null || tag !== undefined;
   const rowsAtMost = isFiltered ? ROWS_A_PAGE : Math.min(ROWS_A_PAGE, query.limit + 1);
   const read = rows.newest("receipt", { before: query.before, limit: rowsAtMost });
   const isIn = ({ id }: ReceiptRow): boolean => id > query.after;
-  const isOfModel = query.model === null ? () => true : whoseDetail("model", query.model);
+  const isOfModel = model === null ? () => true : whoseDetail("model", model);
+  const hasTag = tag === undefined ? () => true : whoseDetail("tag", tag);
   const matches = (receipt: ReceiptRow): boolean =>
-    isShown(receipt) && (query.keyId === null || receipt.keyId === query.keyId) && isOfModel(receipt);
+    isShown(receipt) && (keyId === null || receipt.keyId === keyId) && isOfModel(receipt) && hasTag(receipt);
   const { page, next } = fill(read, { isIn, matches, limit: query.limit, rowsAtMost });
   return { receipts: page, next };
 }
@@ -62,8 +64,9 @@ export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
   const read = rows.list("total", { after: query.after ?? query.from, limit: ROWS_A_PAGE });
   const isIn = (total: TotalRow): boolean => totalTerms(total).day <= query.to;
   const matches = (total: TotalRow): boolean => {
-    const { keyId, model } = totalTerms(total);
-    return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model);
+    const { keyId, model, tag } = totalTerms(total);
+    const hasTag = query.tag === undefined || tag === query.tag;
+    return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model) && hasTag;
   };
   const { page, next } = fill(read, { isIn, matches, limit: query.limit, rowsAtMost: ROWS_A_PAGE });
   return { totals: page, next };
@@ -94,11 +97,11 @@ function fill<R extends { id: string }>(
 }
 
 /** Filters receipts by a value in their detail. It searches the text first, because parsing a thousand takes long. */
-function whoseDetail(field: "model" | "upstreamId", value: string): (receipt: ReceiptRow) => boolean {
+function whoseDetail(field: "model" | "upstreamId" | "tag", value: string): (receipt: ReceiptRow) => boolean {
   const text = JSON.stringify(value);
   return ({ detail }) => {
     if (!detail.includes(text)) return false;
-    const terms = JSON.parse(detail) as { model?: string; upstreamId?: string | null };
+    const terms = JSON.parse(detail) as { model?: string; upstreamId?: string | null; tag?: string };
     return terms[field] === value;
   };
 }

@@ -33,7 +33,7 @@ export function resolve(place: Place, hold: ReceiptRow, resolution: Resolution):
     const tokens = resolution.tokens ?? (state === "settled" ? hold.heldTokens : null) ?? 0;
     if (key !== undefined) countForKey(place, key, at, chargeNanoUsd, { requests: detail === null ? 0 : 1, tokens });
   } else settleIn(place, { budget: capacityId(at), window: "day", at }, chargeNanoUsd);
-  if (detail !== null) countReceipt(draft, receipt, tally);
+  if (detail !== null) countReceipt(place, receipt, tally);
   settleUnder(place, receipt, chargeNanoUsd);
   return receipt;
 }

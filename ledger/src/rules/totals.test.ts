@@ -18,12 +18,21 @@ import { totalTerms } from "./totals.ts";
 
 const RETENTION_MS = 30 * DAY_MS;
 
-function use(host: Example, id: string, chargeNanoUsd: number, model: string, at = noon, key = "key1"): void {
+function use(
+  host: Example,
+  id: string,
+  chargeNanoUsd: number,
+  model: string,
+  at = noon,
+  key = "key1",
+  tag?: string,
+): void {
   host.clock.now = at;
   const payer = { kind: "key", digest: `digest of ${key}` } as const;
   assert.equal(admit(host, account, { ...reserve(id, 100), at, payer }).status, "reserved");
-  const tally = { model, promptTokens: 7, completionTokens: 3 };
-  const detail = JSON.stringify({ model, upstreamId: `answer ${id}` });
+  const tagged = tag === undefined ? {} : { tag };
+  const tally = { model, promptTokens: 7, completionTokens: 3, ...tagged };
+  const detail = JSON.stringify({ model, upstreamId: `answer ${id}`, ...tagged });
   assert.equal(host.apply(account, { ...settle(id, chargeNanoUsd), at, detail, tally }).status, "settled");
 }
 
@@ -57,7 +66,10 @@ test("requests of a day, key and model share a total, which is what their receip
   const { totals: all, next } = await totals(host);
   assert.equal(next, null);
   assert.deepEqual(
-    all.map((total) => ({ ...totalTerms(total), requests: total.requests, charge: total.chargeNanoUsd })),
+    all.map((total) => {
+      const { day, keyId, model } = totalTerms(total);
+      return { day, keyId, model, requests: total.requests, charge: total.chargeNanoUsd };
+    }),
     [
       { day: "2027-06-15", keyId: "key1", model: "one", requests: 2, charge: 11 },
       { day: "2027-06-15", keyId: "key1", model: "two and more", requests: 1, charge: 10 },
@@ -74,12 +86,75 @@ test("requests of a day, key and model share a total, which is what their receip
   );
 });
 
+test("requests with a tag share a total of their own, and those of a day, key and model still come to its receipts", async () => {
+  const host = makeExample({ balance: 100_000 });
+  host.apply(account, createKey("key2"));
+  const tag = (host: Example, id: string, charge: number, tag: string, key = "key1", at = noon, model = "one") =>
+    use(host, id, charge, model, at, key, tag);
+  use(host, "r001", 1, "one");
+  tag(host, "r002", 2, "b c");
+  tag(host, "r003", 4, "a");
+  tag(host, "r004", 8, "b c");
+  tag(host, "r005", 16, "a", "key2");
+  tag(host, "r006", 32, "a", "key1", noon, "one more");
+  const told = async (more: { tag?: string; model?: string; keyId?: string } = {}) => {
+    const filter = { keyId: null, model: null, ...more, limit: 1_000 };
+    const days = { from: "2027-06-01", to: "2027-06-30", after: null };
+    const { totals } = await host.read(account, { type: "totals", ...days, ...filter });
+    return totals.map((total) => ({ ...totalTerms(total), charge: total.chargeNanoUsd }));
+  };
+  const [day, keyId, model] = ["2027-06-15", "key1", "one"];
+  assert.deepEqual(await told({ keyId }), [
+    { day, keyId, model, tag: null, charge: 1 },
+    { day, keyId, model, tag: "a", charge: 4 },
+    { day, keyId, model, tag: "b c", charge: 10 },
+    { day, keyId, model: "one more", tag: "a", charge: 32 },
+  ]);
+  const charges = async (more: object) => (await told(more)).map(({ charge }) => charge);
+  assert.deepEqual(
+    [await charges({ tag: "a" }), await charges({ tag: "a", model })],
+    [
+      [4, 32, 16],
+      [4, 16],
+    ],
+  );
+  const page = { before: "~", after: "", limit: 100, keyId: null, model: null };
+  const { receipts } = await host.read(account, { type: "receipts", ...page, tag: "a" });
+  assert.deepEqual(
+    receipts.map(({ id }) => id),
+    ["r006", "r005", "r003"],
+  );
+  const { dayNanoUsd } = await host.read(account, { type: "keyUsage", at: noon, keyId });
+  assert.equal(dayNanoUsd, 47, "what a key used is of all tags");
+});
+
+test("a day, key and model have 32 totals by tag; the rest is in one, and none is in two", async () => {
+  const host = makeExample({ balance: 100_000 });
+  const tagged = (id: string, tag: string, at = noon) => use(host, id, 1, "one", at, "key1", tag);
+  const counts = async () => {
+    const { totals: all } = await totals(host);
+    const ofDay = all.filter((total) => totalTerms(total).day === "2027-06-15");
+    return new Map(ofDay.map((total) => [totalTerms(total).tag, total.requests]));
+  };
+  for (let n = 10; n < 42; n += 1) tagged(`r${n}`, `tag ${n}`);
+  assert.equal((await counts()).size, 32);
+  for (let n = 42; n < 50; n += 1) tagged(`r${n}`, `tag ${n}`);
+  tagged("r50", "tag 10");
+  // It sorts before all others.
+  tagged("r51", "!");
+  const told = await counts();
+  assert.deepEqual([told.size, told.get("other"), told.get("tag 10"), told.get("tag 42")], [33, 9, 2, undefined]);
+  tagged("r52", "tag 42", noon + DAY_MS);
+  const next = (await totals(host)).totals.at(-1);
+  assert.deepEqual(next && totalTerms(next).tag, "tag 42", "the next day has tags of its own");
+});
+
 test("a request counts on the day of its admission, whenever it ends", async () => {
   const host = makeExample();
   admit(host, account, { ...reserve("r1", 100), at: noon });
   host.apply(account, { ...settle("r1", 5), at: noon + DAY_MS });
   const [total] = (await totals(host)).totals;
-  assert.deepEqual(total && totalTerms(total), { day: "2027-06-15", keyId: "key1", model: "" });
+  assert.deepEqual(total && totalTerms(total), { day: "2027-06-15", keyId: "key1", model: "", tag: null });
 });
 
 test("a request that was never forwarded counts nowhere, one that cost nothing counts", async () => {

@@ -2,18 +2,22 @@ import { assertNanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
 import type { Tally } from "../messages/commands.ts";
 import type { Draft } from "../rows/draft.ts";
-import type { ReceiptRow, TotalRow } from "../rows/tables.ts";
+import type { ReadRows, ReceiptRow, TotalRow } from "../rows/tables.ts";
+import { MAX_TAGS } from "./limits.ts";
+import type { Place } from "./place.ts";
 
 /**
- * Totals: the receipts of a partition added up by the day of admission, the key and the model, in the commit that
- * writes each receipt. Many requests share a row, and the row stays when its receipts are forgotten.
+ * Totals: the receipts of a partition added up by the day of admission, the key, the model and the tag, in the commit
+ * that writes each receipt. Many requests share a row, and the row stays when its receipts are forgotten. Each receipt
+ * is in one row, so the rows of a day, key and model come to its receipts, whatever their tags.
  */
 export function countReceipt(
-  draft: Draft,
+  { draft, rows }: Pick<Place, "draft" | "rows">,
   { admittedAt, keyId, chargeNanoUsd }: ReceiptRow,
-  { model, promptTokens, completionTokens }: Tally = untold,
+  { model, promptTokens, completionTokens, tag }: Tally = untold,
 ): void {
-  const id = `${utcDay(admittedAt)} ${keyId ?? ""} ${model}`;
+  const untagged = `${utcDay(admittedAt)} ${keyId ?? ""} ${model}`;
+  const id = tag === undefined ? untagged : taggedId(draft, rows, untagged, tag);
   const total = draft.get("total", id);
   draft.put("total", {
     id,
@@ -26,8 +30,26 @@ export function countReceipt(
 
 const untold: Tally = { model: "", promptTokens: 0, completionTokens: 0 };
 
-/** The parts of a total's id: the UTC day, the key (null for a session's requests), the model. */
-export function totalTerms({ id }: Pick<TotalRow, "id">): { day: string; keyId: string | null; model: string } {
-  const [day = "", keyId = "", ...model] = id.split(" ");
-  return { day, keyId: keyId === "" ? null : keyId, model: model.join(" ") };
+/** The id of a tag's total: its own, or the one of all tags above `MAX_TAGS`, whose tag is empty. */
+function taggedId(draft: Draft, rows: ReadRows, untagged: string, tag: string): string {
+  const others = `${untagged}\n`;
+  const own = others + tag;
+  if (draft.get("total", own) !== undefined) return own;
+  // It is there once the tags have become too many.
+  if (draft.get("total", others) !== undefined) return others;
+  const named = rows.list("total", { after: others, limit: MAX_TAGS }).filter(({ id }) => id.startsWith(others));
+  return named.length < MAX_TAGS ? own : others;
+}
+
+/** The tag that the requests with tags above `MAX_TAGS` are told under. */
+export const OTHER_TAG = "other";
+
+/** The parts of a total's id. A key of null: requests of sessions. A tag of null: requests without one. */
+type TotalTerms = { day: string; keyId: string | null; model: string; tag: string | null };
+
+export function totalTerms({ id }: Pick<TotalRow, "id">): TotalTerms {
+  const [untagged = "", tag] = id.split("\n");
+  const [day = "", keyId = "", ...model] = untagged.split(" ");
+  const terms = { day, keyId: keyId === "" ? null : keyId, model: model.join(" ") };
+  return { ...terms, tag: tag === undefined ? null : tag || OTHER_TAG };
 }

@@ -499,7 +499,14 @@ function* reserving(reservation: Reservation): Saga<boolean> {
 }
 
 function settled(id: string, at: number) {
-  return { type: "settle", id, at, lossNanoUsd: 0, detail: "{}", snapshot: "00" } as const;
+  const tally = { model: "", promptTokens: 0, completionTokens: 0, ...tagOf(id) };
+  return { type: "settle", id, at, lossNanoUsd: 0, detail: "{}", snapshot: "00", tally } as const;
+}
+
+/** Two of three requests have a tag. */
+function tagOf(id: string): { tag?: string } {
+  const tag = Number(id.slice("req_".length)) % 3;
+  return tag === 0 ? {} : { tag: `tag ${tag}` };
 }
 
 function requestName(number: number): string {

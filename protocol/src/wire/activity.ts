@@ -9,11 +9,22 @@ export const activityQuery = z.strictObject({
   to: z.iso.date().optional().describe("The last UTC day; by default today. At most 366 days in all."),
   group_by: z
     .string()
-    .regex(/^(day|model|key)(,(day|model|key))*$/, "expected day, model, key, or several of them with commas")
+    .regex(
+      /^(day|model|key|tag)(,(day|model|key|tag))*$/,
+      "expected any of day, model, key and tag, with commas between",
+    )
     .optional()
-    .describe("Totals in place of requests: any of `day`, `model` and `key`, separated by commas."),
+    .describe("Totals in place of requests: any of `day`, `model`, `key` and `tag`, separated by commas."),
   model: z.string().min(1).optional().describe("Only requests of this model."),
   key_id: z.string().min(1).optional().describe("Only requests of this API key."),
+  tag: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Only requests with this `X-Title`. Totals have 32 tags for each day, key and model by name; later ones of the " +
+        "day are in `other`.",
+    ),
   budget: z
     .enum(["balance", "capacity"])
     .optional()
@@ -23,5 +34,5 @@ export const activityQuery = z.strictObject({
   format: z.enum(["json", "csv"]).optional().describe("As JSON or as CSV; `Accept: text/csv` says the same."),
 });
 export type ActivityQuery = z.infer<typeof activityQuery>;
-export const activityGroups = ["day", "model", "key"] as const;
+export const activityGroups = ["day", "model", "key", "tag"] as const;
 export type ActivityGroup = (typeof activityGroups)[number];

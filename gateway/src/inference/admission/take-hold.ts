@@ -25,7 +25,7 @@ export type Held = { server: OpenOffer | null; availableNanoUsd: NanoUsd | undef
  */
 export async function takeHold(
   gateway: Gateway,
-  { id, at, credential, route }: InferenceRequest,
+  { id, at, credential, route, tag }: InferenceRequest,
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
 ): Promise<{ claimed: Claimed } | Held> {
@@ -44,7 +44,7 @@ export async function takeHold(
     leaseMs: limits.leaseMs,
     chain: chainPartition(config.settlement.chainId),
     inPieces: config.ceilingInPieces,
-    detail: JSON.stringify(holdDetail(route, order)),
+    detail: JSON.stringify(holdDetail({ route, order, tag })),
     ...usedTerms(order),
     claim: claim ?? undefined,
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),

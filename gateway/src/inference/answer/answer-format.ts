@@ -41,7 +41,8 @@ export function answerHeaders(request: InferenceRequest, order: Order, contentTy
   if (order.headers !== undefined) Object.assign(headers, order.headers);
   headers["content-type"] = contentType;
   if (order.format?.idHeader !== undefined) headers[order.format.idHeader] = request.id;
-  if (order.ignored.length > 0) headers["x-ignored-parameters"] = namesOf(order.ignored);
+  const ignored = [...order.ignored, ...request.ignoredHeaders];
+  if (ignored.length > 0) headers["x-ignored-parameters"] = namesOf(ignored);
   return headers;
 }
 

@@ -15,6 +15,8 @@ export type AnswerDetail = {
   model: string;
   snapshot: string;
   stream: boolean;
+  /** The name that the client groups its spending by; absent: none. */
+  tag?: string;
   /** Absent: none before this one. */
   tried?: readonly TriedModel[];
 };
@@ -28,19 +30,22 @@ export type ReceiptDetail = AnswerDetail & {
   why: string | null;
 };
 
-export function holdDetail(route: InferenceRoute, { model, quote, stream, tried }: Order): AnswerDetail {
-  const detail = { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
-  return tried === undefined ? detail : { ...detail, tried };
+export function holdDetail({ route, order, tag }: HoldSubject): AnswerDetail {
+  const { model, quote, stream, tried } = order;
+  const detail: AnswerDetail = { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
+  if (tag !== undefined) detail.tag = tag;
+  if (tried !== undefined) detail.tried = tried;
+  return detail;
 }
 
 /** @param upstreamId The provider's id of the answer; null if it is unknown. */
 export function receiptDetail(
-  { route, order, upstreamId }: ReceiptSubject,
+  { upstreamId, ...subject }: HoldSubject & { upstreamId: string | null },
   ending: Ending,
   { basis }: Conclusion,
 ): ReceiptDetail {
   return {
-    ...holdDetail(route, order),
+    ...holdDetail(subject),
     basis,
     usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
     upstreamId,
@@ -49,8 +54,8 @@ export function receiptDetail(
   };
 }
 
-/** A receipt's facts about its call. */
-type ReceiptSubject = { route: InferenceRoute; order: Order; upstreamId: string | null };
+/** A receipt's facts about its request. */
+type HoldSubject = { route: InferenceRoute; order: Order; tag: string | undefined };
 
 function whyOf(ending: Ending): string | null {
   if (ending.kind === "nothing") return ending.why;
@@ -59,9 +64,10 @@ function whyOf(ending: Ending): string | null {
 }
 
 /** A receipt's addition to the totals of its day, and the tokens of its key's limit; without a usage the ledger's. */
-export function countedOf({ model, usage }: ReceiptDetail): { tally: Tally; tokens?: number } {
+export function countedOf({ model, usage, tag }: ReceiptDetail): { tally: Tally; tokens?: number } {
   const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
-  const tally = { model, promptTokens, completionTokens };
+  const tally: Tally = { model, promptTokens, completionTokens };
+  if (tag !== undefined) tally.tag = tag;
   return usage === null ? { tally } : { tally, tokens: promptTokens + completionTokens };
 }
 
