@@ -68,16 +68,21 @@ const { limit: _limit, expires, ...changeable } = termOptions;
 export const keysLimit = command({
   name: "keys limit",
   about: "sign for other terms of an API key, higher or lower",
-  more: "Terms that are not named stay. `none` lifts --requests, --tokens, --models and --expires.",
+  more:
+    "Terms that are not named stay. `none` lifts --requests, --tokens, --models and --expires, and --no-private lifts " +
+    "--private.",
   arguments: { key: keyArgument, limit: { about: "in dollars, or none for no limit in dollars" } },
   options: {
     ...signerOptions,
     ...changeable,
+    "no-private": { type: "boolean", about: "any model, private or not" },
     expires: { ...expires, about: `${expires.about}; none takes the end away` },
   },
   output: keyAnswer.shape.data,
   async run(context, { arguments: { key, limit }, options }) {
-    const terms = readTerms(options);
+    const { "no-private": isPublic = false } = options;
+    if (isPublic && options.private === true) throw new UsageError("Give one of --private and --no-private.");
+    const terms = { ...readTerms(options), ...(isPublic ? { private: "false" } : {}) };
     const connection = await connectAsOwner(context, options);
     const found = await findKey(connection, key);
     const others = limit === "none" ? {} : otherDollarLimits(found, terms.limit_reset ?? "lifetime");

@@ -1,10 +1,12 @@
 import { formatUsd, parseUsd } from "@inference/protocol/money";
-import { type ApiKey, changeKey, otherDollarLimits, prepareKeyRequest } from "@inference/sdk/keys";
+import { type ApiKey, changeKey, prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { usd } from "../format.ts";
 import { Failure, Field } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { type LimitWindow, LimitWindows, resetTerm } from "./limit-window.tsx";
+import { changedTerms, dollarLimits } from "./dollar-limits.ts";
+import { type LimitWindow, LimitWindows, windowWords } from "./limit-window.tsx";
 import { SignedText } from "./signed-text.tsx";
 
 /** A lower limit needs the session alone. Everything else is signed. */
@@ -17,9 +19,13 @@ export function ChangeLimit({
   apiKey: ApiKey;
   done: () => void;
 }): ReactNode {
-  const { id, limit_nano_usd: limit, limit_reset: reset } = apiKey;
-  const current: LimitWindow = limit === null ? "none" : (reset ?? "lifetime");
-  const [text, setText] = useState(limit === null ? "5.00" : formatUsd(limit));
+  const { id } = apiKey;
+  const limits = dollarLimits(apiKey);
+  const [which, setWhich] = useState(limits[0]?.window);
+  // The list is read again, also while this is open.
+  const of = limits.find((one) => one.window === which);
+  const current = of?.window ?? "none";
+  const [text, setText] = useState(of === undefined ? "5.00" : formatUsd(of.limit));
   const [window, setWindow] = useState<LimitWindow>(current);
   const queries = useQueryClient();
   const over = (): void => {
@@ -27,19 +33,15 @@ export function ChangeLimit({
     done();
   };
   const wanted = parseUsd(text.trim());
-  const isLower = window === current && limit !== null && wanted !== undefined && wanted <= limit;
+  const isLower = of !== undefined && window === current && wanted !== undefined && wanted <= of.limit;
   const isValid = window === "none" || wanted !== undefined;
   const lower = useMutation({
-    mutationFn: () => changeKey(wallet.reading, id, { limit: text.trim() }),
+    mutationFn: () => changeKey(wallet.reading, id, { [of === limits[0] ? "limit" : `limit_${current}`]: text.trim() }),
     onSuccess: over,
   });
   const prepare = useMutation({
     mutationFn: () => {
-      const terms = {
-        limit: window === "none" ? "none" : text.trim(),
-        ...resetTerm(window),
-        ...(window === "none" ? {} : otherDollarLimits(apiKey, window)),
-      };
+      const terms = changedTerms(limits, of, window, text.trim());
       return prepareKeyRequest<{ data: ApiKey }>(wallet.acting, { type: "terms", keyId: id, terms });
     },
   });
@@ -66,6 +68,29 @@ export function ChangeLimit({
       }}
     >
       <div className="fields">
+        {limits.length < 2 ? null : (
+          <Field label="Which limit">
+            {(props) => (
+              <select
+                {...props}
+                value={current}
+                onChange={({ target }) => {
+                  const chosen = limits.find((one) => one.window === target.value);
+                  if (chosen === undefined) return;
+                  setWhich(chosen.window);
+                  setText(formatUsd(chosen.limit));
+                  setWindow(chosen.window);
+                }}
+              >
+                {limits.map((one) => (
+                  <option key={one.window} value={one.window}>
+                    {usd(one.limit)} {windowWords[one.window]}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
         <Field label="New limit">
           {(props) => (
             <select {...props} value={window} onChange={({ target }) => setWindow(target.value as LimitWindow)}>

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
-import { Card, Field, Head, Read } from "../parts.tsx";
+import { Badge, Card, Field, Head, Read } from "../parts.tsx";
 import { type Column, Table } from "../table.tsx";
 import { priceCell, pricesOf, shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
@@ -75,13 +75,14 @@ function Group({ title, models }: { title: string; models: readonly Model[] }): 
   );
 }
 
-function Name({ id, display_name: name, type, pricing }: Model): ReactNode {
+function Name({ id, display_name: name, type, pricing, features }: Model): ReactNode {
   const prices = pricesOf(type, pricing);
   const isInColumns = new Set(prices.map(({ of }) => of)).size === prices.length;
   return (
     <>
       <strong>{name}</strong>
       {name === id ? null : <div className="mono quiet wrap">{id}</div>}
+      <Features {...features} />
       {isInColumns ? null : (
         <details className="small">
           <summary>All prices</summary>
@@ -94,6 +95,28 @@ function Name({ id, display_name: name, type, pricing }: Model): ReactNode {
             ))}
           </ul>
         </details>
+      )}
+    </>
+  );
+}
+
+/** What a reader should know before a choice: where requests go, and whether the model stays. */
+function Features(features: NonNullable<Model["features"]>): ReactNode {
+  const { privacy, quantization, region_restrictions: regions = [], removes_at: removal } = features;
+  const { replacement_model: next } = features;
+  const facts = [
+    ...(privacy === undefined ? [] : [privacy]),
+    ...(quantization === undefined ? [] : [quantization]),
+    ...(regions.length === 0 ? [] : [`not from ${regions.join(", ")}`]),
+  ];
+  return (
+    <>
+      {facts.length === 0 ? null : <div className="small quiet wrap">{facts.join(" · ")}</div>}
+      {removal === undefined ? null : (
+        <Badge kind="warn">
+          ends {removal.slice(0, 10)}
+          {next === undefined ? "" : `: use ${next}`}
+        </Badge>
       )}
     </>
   );

@@ -93,6 +93,15 @@ export const modelAnswer = z.looseObject({
   fallbacks: z.array(z.string()).optional().describe("Of an alias: the models that serve chat if that one cannot."),
   context_length: z.int().nullable(),
   pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
+  features: z
+    .looseObject({
+      privacy: z.string().optional().describe("`private`: the provider keeps nothing of a request."),
+      region_restrictions: z.array(z.string()).optional().describe("Regions from which it cannot be called."),
+      removes_at: z.string().optional().describe("The date from which it is not served."),
+      replacement_model: z.string().optional(),
+      quantization: z.string().optional(),
+    })
+    .optional(),
 });
 
 export const modelsAnswer = z.strictObject({
