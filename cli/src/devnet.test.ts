@@ -203,6 +203,8 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   const listed = (await json("keys", "list")) as { keys: Json[] };
   ok(listed.keys.some((key) => key.id === id));
   equal((await json("keys", "limit", id, "4")).limit, 4);
+  equal((await json("keys", "limit", id, "4", "--private")).private, true);
+  equal((await json("keys", "limit", id, "4", "--no-private")).private, false);
   equal((await json("keys", "limit", id, "none")).limit, null);
   const rolled = (await json("keys", "roll", id)) as { key: string };
   notEqual(rolled.key, made.key);

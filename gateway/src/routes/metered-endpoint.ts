@@ -69,8 +69,9 @@ const headers = {
     "A name of your choice for the request, 1 to 255 printable ASCII characters. Retries within 24 hours are charged " +
     "once. All keys of an account share the names of each endpoint: two programs of one account need different ones.",
   "X-Title":
-    "A tag of your choice, such as a project's name: 1 to 64 printable ASCII characters. The receipt shows it, and " +
-    "GET /api/v1/activity groups by it. Any other title is ignored, and named in `x-ignored-parameters`.",
+    "A tag of your choice, such as a project's name: 1 to 64 printable ASCII characters, not beginning with one of " +
+    "`=+-@`. The receipt shows it, and GET /api/v1/activity groups by it. Any other title is ignored, and named in " +
+    "`x-ignored-parameters`.",
 };
 
 /** Serves a request. Its credential decides who pays. */
@@ -138,7 +139,8 @@ const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Clients that were made for OpenRouter name themselves in this header, so a title that is no tag is no error. */
 function readTag(context: GatewayContext): Pick<InferenceRequest, "tag" | "ignoredHeaders"> {
   const title = context.req.header("x-title")?.trim() ?? "";
-  if (/^[\x20-\x7e]{1,64}$/.test(title)) return { tag: title, ignoredHeaders: [] };
+  // Spreadsheets take a text that begins with one of these for a formula, and receipts are read as CSV.
+  if (/^(?![=+@-])[\x20-\x7e]{1,64}$/.test(title)) return { tag: title, ignoredHeaders: [] };
   return { tag: undefined, ignoredHeaders: title === "" ? [] : ["X-Title"] };
 }
 

@@ -164,7 +164,7 @@ export function testActivity(start: StartHost): void {
       await ask("project one", "hi", true);
       await ask("project 2", "[[fault=500]]").catch(() => undefined);
       await ask(undefined, "hi");
-      for (const title of ["p".repeat(65), "é"]) assert.equal((await ask(title, "hi")).ignored, "X-Title");
+      for (const title of ["p".repeat(65), "é", "=1+1"]) assert.equal((await ask(title, "hi")).ignored, "X-Title");
       assert.deepEqual([first.ignored, (await ask("p".repeat(64), "hi")).ignored], [null, null]);
       await settledOf(host, account.address);
       const one = (await read(account, `/api/v1/generation?id=${first.id}`)) as unknown as { data: { tag: unknown } };

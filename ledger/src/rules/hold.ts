@@ -60,10 +60,11 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   const { keyId } = payer;
   const hold = { ...openHold(command), ...terms, leaseUntil, keyId, fingerprint, detail: command.detail };
   draft.put("receipt", hold);
-  closeAnswered(place, [...holds, hold], answers);
+  const all = [...holds, hold];
+  closeAnswered(place, all, answers);
   if (claim !== undefined) makeClaim(draft, id, claim);
   if (keyId !== null && amountNanoUsd === 0) keepUsedKey(draft, keyId, at);
-  return { status: "reserved", keyId, leaseUntil, ...left(place, [...holds, hold]) };
+  return { status: "reserved", keyId, leaseUntil, ...left(place, all) };
 };
 
 /** @param holds The payer's, after the command. */
