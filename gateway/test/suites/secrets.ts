@@ -123,14 +123,15 @@ export function testSecrets(start: StartHost): void {
   describe("between a client and the provider", () => {
     let host: HostUnderTest;
     before(async () => {
-      // 14 minutes are 3.4 s: faults that never end do.
-      host = await start({ hurry: 250 });
+      // 14 minutes are 3.4 s, in which faults that never end do; 17 s for all faults of a route at once.
+      host = await start({ hurry: process.env.DEEP === "1" ? 50 : 250 });
       host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, largeImageBytes: 100_000 });
     });
     after(() => host?.stop());
 
     function assertClean(answer: WireAnswer, where: string): void {
-      const head = `${answer.statusMessage}\n${answer.rawHeaders.map(readable).join("\n")}`;
+      // Signed receipts name the gateway's own address, which here looks like the provider's.
+      const head = `${answer.statusMessage}\n${answer.rawHeaders.map(readable).join("\n")}`.replaceAll(host.url, "");
       assertNoSecret(head, host.simulator.simulator.masterKey, where);
       assertNoSecret(answer.bytes.toString("latin1"), host.simulator.simulator.masterKey, where);
       assert.doesNotMatch(head, ofTheProvider, where);

@@ -66,8 +66,16 @@ const plans = fc.record({
 });
 type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 
+/** The last request needs no answer of the ceiling, so that it comes to its hold. */
+const withinAllowance: Plan = {
+  requests: (["to the ceiling alone", "to a checkpoint", "to the ceiling alone"] as const).map((came) => {
+    return { who: 0, amount: 1, share: 0, isNamed: false, came, afterMs: 0 };
+  }),
+  ...{ during: [], afterwards: [] },
+};
+
 test("alarms early, late, twice and after an eviction: every hold ends once, as it should, a minute after its lease", async () => {
-  await fc.assert(fc.asyncProperty(plans, play), { numRuns: NUM_RUNS });
+  await fc.assert(fc.asyncProperty(plans, play), { numRuns: NUM_RUNS, examples: [[withinAllowance]] });
   console.log(`alarms rung: ${JSON.stringify(rung)}`);
   for (const [how, times] of Object.entries(rung)) assert.ok(times >= NUM_RUNS / 15, `${how}: ${times}`);
 });
@@ -79,12 +87,14 @@ async function play({ requests, during, afterwards }: Plan): Promise<void> {
   for (const account of accounts) await fund(host, account, START);
 
   const left = [...during];
+  const held = new Set<string>();
   let lastLease = 0;
   for (const [index, one] of requests.entries()) {
-    await make(host, clock, one, nameOf(index), async () => {
+    const isHeld = await make(host, clock, one, nameOf(index), async () => {
       const next = left.shift();
       if (next !== undefined) await ring(host, clock, next);
     });
+    if (isHeld) held.add(nameOf(index));
     lastLease = clock.time + LEASE_MS;
     clock.time += one.afterMs;
   }
@@ -100,7 +110,7 @@ async function play({ requests, during, afterwards }: Plan): Promise<void> {
     await ring(host, clock, { how: "in time" });
     assert.ok(clock.time <= latestEnd, `something is left ${clock.time - lastLease} ms after the last lease`);
   }
-  await assertEnds(host, requests);
+  await assertEnds(host, requests, held);
   assert.doesNotMatch(objects.said(), /"level":"(alert|warn)","event":"(?!loss")/);
 }
 
@@ -108,18 +118,18 @@ function nameOf(index: number): string {
   return `req_${String(index).padStart(2, "0")}`;
 }
 
-/** Takes a request as far as `request` says, with other events between its steps. */
+/** Takes a request as far as `request` says, with other events between its steps. Answers whether it had a hold. */
 async function make(
   host: ClockedHost,
   clock: { time: number },
   { who, amount, share, isNamed, came }: Request,
   id: string,
   meanwhile: () => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const owner = accounts[who] ?? ceilingPartition;
   const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "kept", stream: true });
   const steps: [Partition, Command][] = [];
-  if (came === "to nothing") return;
+  if (came === "to nothing") return false;
   const terms = { id, digest: "digest", at: clock.time, amountNanoUsd: amount, leaseMs: LEASE_MS, detail };
   /** Applies the command, then the request dies before it holds anything, or goes on. */
   const put = async <C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> => {
@@ -131,7 +141,7 @@ async function make(
   try {
     assert.equal(await hold(put, owner, terms), "reserved", came);
   } catch (error) {
-    if (error instanceof Died) return;
+    if (error instanceof Died) return false;
     throw error;
   }
   if (came === "to a checkpoint" || came === "to its end") {
@@ -149,6 +159,7 @@ async function make(
     assert.match(JSON.stringify(reply), /"(reserved|written|settled|released)"/, `${came}: ${JSON.stringify(reply)}`);
     await meanwhile();
   }
+  return true;
 }
 
 /** A request that stopped. */
@@ -197,10 +208,10 @@ async function isAnythingLeft(host: ClockedHost): Promise<boolean> {
 }
 
 /** Each request ends as its progress alone says. */
-async function assertEnds(host: ClockedHost, requests: readonly Request[]): Promise<void> {
+async function assertEnds(host: ClockedHost, requests: readonly Request[], held: ReadonlySet<string>): Promise<void> {
   const ends = requests.map(({ who, amount, share, came }, index) => {
     const chargeNanoUsd = came === "to a checkpoint" || came === "to its end" ? chargeOf(amount, share) : 0;
-    return { id: nameOf(index), owner: accounts[who], came, chargeNanoUsd };
+    return { id: nameOf(index), owner: accounts[who], chargeNanoUsd };
   });
   const books = await readAll(host);
   const sum = (amounts: readonly number[]): number => amounts.reduce((total, one) => total + one, 0);
@@ -212,7 +223,7 @@ async function assertEnds(host: ClockedHost, requests: readonly Request[]): Prom
     for (const row of counter) assert.equal(row.heldNanoUsd, 0, `${partition} ${row.id}`);
   }
   for (const account of accounts) {
-    const own = ends.filter(({ owner, came }) => owner === account && !/nothing|alone/.test(came));
+    const own = ends.filter(({ id, owner }) => owner === account && held.has(id));
     assert.deepEqual(
       books.get(account)?.receipt.map(({ id, state, chargeNanoUsd }) => [id, state, chargeNanoUsd]),
       own.map(({ id, chargeNanoUsd }) => [id, chargeNanoUsd > 0 ? "settled" : "released", chargeNanoUsd]),
