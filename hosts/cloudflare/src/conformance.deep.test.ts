@@ -74,6 +74,8 @@ test("the whole conformance suite passes", async (context) => {
         // 20,000 take two minutes here.
         FUZZ_REQUESTS: "20000",
         FUZZ_CONNECTIONS: "2000",
+        // All of them within the five minutes of their message.
+        FUZZ_REPLAYS: "1000",
       },
     },
   );

@@ -15,7 +15,7 @@ import { openTarget, type Target } from "./target.ts";
  */
 const MINUTE = 60_000;
 /** Each costs a check of its signature. The deep run has more than are on their way at once. */
-const REPLAYS = process.env.DEEP === "1" ? 10_000 : 50;
+const REPLAYS = Number(process.env.FUZZ_REPLAYS ?? (process.env.DEEP === "1" ? 10_000 : 50));
 
 let target: Target;
 let site: Site;
