@@ -18,28 +18,63 @@ export function allowance(x: Exchange): void {
 
 /**
  * `GET /billing/usage-history`: a row for each line of each charge, oldest first. A page ends between two charges, so it
- * may be a few rows longer than its size. `nextCursor` says whether there is another page; it cannot be followed.
+ * may be a few rows longer than its size. A continuation sends `cursor`, and nothing else.
  */
 export function usageHistory(x: Exchange): void {
-  const pageSize = Number(x.query.get("pageSize") ?? "100");
+  const walk = walkOf(x.query);
+  const visibleUntil = x.sim.now() - x.sim.settings.historyDelayMs;
+  const { history } = x.sim.ledger;
+  const rows: string[] = [];
+  let next = walk.index;
+  for (; next < history.length; next++) {
+    const charge = history[next];
+    if (charge === undefined || charge.timeMs < walk.fromMs || charge.timeMs >= walk.untilMs) continue;
+    if (charge.timeMs > visibleUntil) continue;
+    if (rows.length >= walk.pageSize) break;
+    rows.push(...rowsOf(charge));
+  }
+  const cursor = next === history.length ? null : cursorOf({ ...walk, index: next });
+  sendJson(x, `{"data":[${rows.join(",")}],"nextCursor":${JSON.stringify(cursor)}}`);
+}
+
+interface Walk {
+  readonly pageSize: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** The place in the history at which the page begins. */
+  readonly index: number;
+}
+
+function cursorOf({ pageSize, fromMs, untilMs, index }: Walk): string {
+  return Buffer.from([pageSize, fromMs, untilMs, index].join(" ")).toString("base64url");
+}
+
+function walkOf(query: URLSearchParams): Walk {
+  const cursor = query.get("cursor");
+  if (cursor !== null) {
+    const [pageSize = 0, fromMs = 0, untilMs = 0, index] = Buffer.from(cursor, "base64url")
+      .toString()
+      .split(" ")
+      .map(Number);
+    if (query.size > 1 || index === undefined) throw new WireError(schemaError("cursor", "Invalid cursor"));
+    return { pageSize, fromMs, untilMs, index };
+  }
+  const pageSize = Number(query.get("pageSize") ?? "1000");
   if (!Number.isInteger(pageSize) || pageSize < 10 || pageSize > 1000) {
     throw new WireError(schemaError("pageSize", "pageSize must be between 10 and 1000"));
   }
-  const from = x.query.get("startTimestamp") ?? "0";
-  const fromMs = /^\d+$/.test(from) ? Number(from) : Date.parse(from);
-  if (Number.isNaN(fromMs)) throw new WireError(schemaError("startTimestamp", "Invalid date"));
-  const visibleUntil = x.sim.now() - x.sim.settings.historyDelayMs;
-  const rows: string[] = [];
-  let cursor: string | null = null;
-  for (const charge of x.sim.ledger.history) {
-    if (charge.timeMs < fromMs || charge.timeMs > visibleUntil) continue;
-    if (rows.length >= pageSize) {
-      cursor = charge.requestId;
-      break;
-    }
-    rows.push(...rowsOf(charge));
-  }
-  sendJson(x, `{"data":[${rows.join(",")}],"nextCursor":${JSON.stringify(cursor)}}`);
+  const fromMs = timeOf(query, "startTimestamp", 0);
+  const untilMs = timeOf(query, "endTimestamp", Number.MAX_SAFE_INTEGER);
+  if (untilMs <= fromMs) throw new WireError(schemaError("endTimestamp", "Must be later than startTimestamp"));
+  return { pageSize, fromMs, untilMs, index: 0 };
+}
+
+function timeOf(query: URLSearchParams, name: string, usual: number): number {
+  const text = query.get(name);
+  if (text === null) return usual;
+  const timeMs = /^\d+$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isNaN(timeMs)) throw new WireError(schemaError(name, "Invalid date"));
+  return timeMs;
 }
 
 /** Amounts are written digit by digit, without a float. */

@@ -47,10 +47,14 @@ test("a page ends after its size, begins at a time, and says whether there is an
   }
   const first = await read(provider, "?pageSize=10");
   assert.deepEqual([first.data.length, first.nextCursor !== null], [10, true]);
+  const second = await read(provider, `?cursor=${first.nextCursor}`);
+  assert.deepEqual([second.data.length, second.nextCursor], [4, null]);
+  const until = encodeURIComponent(new Date(NOON + 60_000).toISOString());
+  assert.equal((await read(provider, `?endTimestamp=${until}`)).data.length, 2, "the end is not in it");
   const later = encodeURIComponent(new Date(NOON + 60_001).toISOString());
   const rest = await read(provider, `?pageSize=10&startTimestamp=${later}`);
   assert.deepEqual([rest.data.length, rest.nextCursor], [10, null]);
-  for (const query of ["?pageSize=5", "?startTimestamp=soon"]) {
+  for (const query of ["?pageSize=5", "?startTimestamp=soon", `?pageSize=10&cursor=${first.nextCursor}`, "?cursor=x"]) {
     const heard = await ask(`${provider.url}/billing/usage-history${query}`, { key: ADMIN_KEY });
     assert.equal(heard.status, 400, query);
   }

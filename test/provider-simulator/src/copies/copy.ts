@@ -24,6 +24,8 @@ export type ProviderCopy = {
   comment?: string;
   /** Its errors, by cause. A request asks for one with the text `[[cause]]`. */
   errors: Partial<Record<ErrorCause, CopyError>>;
+  /** The record of its charges: the answer to a query with a key for administrators. */
+  billing?: { path: string; answer(query: URLSearchParams): object };
   /** Its other paid paths. */
   others?: Readonly<Record<string, (body: Body) => { type?: string; headers?: Record<string, string>; body: string }>>;
 };

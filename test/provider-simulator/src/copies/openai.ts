@@ -22,6 +22,24 @@ export const openaiCopy: ProviderCopy = {
   }),
   beside: () => ({ service_tier: "default", system_fingerprint: "fp_44709d6fcb" }),
   inChunks: { service_tier: "default", usage: null, obfuscation: "x9f" },
+  billing: {
+    path: "/organization/costs",
+    answer: (query) => ({
+      object: "page",
+      data: [
+        {
+          ...{ object: "bucket", start_time: Number(query.get("start_time")), end_time: Number(query.get("end_time")) },
+          results: [
+            {
+              ...{ object: "organization.costs.result", amount: { value: 0.06, currency: "usd" }, line_item: null },
+              ...{ project_id: null, api_key_id: null, quantity: null, quantity_unit: null },
+            },
+          ],
+        },
+      ],
+      ...{ has_more: false, next_page: null },
+    }),
+  },
   errors: {
     context: error(400, "context_length_exceeded", "This model's maximum context length is 128000 tokens."),
     flagged: error(400, "invalid_prompt", "Invalid prompt: it was flagged as potentially violating our usage policy."),

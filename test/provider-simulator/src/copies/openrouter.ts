@@ -36,6 +36,16 @@ export const openrouterCopy: ProviderCopy = {
   beside: () => ({ provider: "Maker", system_fingerprint: null }),
   inChunks: { provider: "Maker" },
   comment: ": OPENROUTER PROCESSING",
+  billing: {
+    path: "/activity",
+    answer: (query) => ({
+      data: ["maker/small", "maker/free:free"].map((model, index) => ({
+        ...{ date: query.get("date"), model, model_permaslug: model, endpoint_id: `endpoint-${index}` },
+        ...{ provider_name: "Maker", usage: index === 0 ? 0.0150003 : 0, byok_usage_inference: 0.012, requests: 5 },
+        ...{ prompt_tokens: 50, completion_tokens: 125, reasoning_tokens: 25 },
+      })),
+    }),
+  },
   errors: {
     context: error(400, "This endpoint's maximum context length is 65536 tokens. However, you requested about 70000."),
     flagged: error(403, "maker/small requires moderation. Your input was flagged for violence.", {

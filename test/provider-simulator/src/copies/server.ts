@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Body, Counts, ErrorCause, ProviderCopy } from "./copy.ts";
 
-/** A running copy. */
+/** A running copy. Its key for administrators is `<key>-admin`. */
 export type CopyServer = {
   url: string;
   /** The paid requests so far: their bodies and keys. */
@@ -23,6 +23,11 @@ export async function startCopy(copy: ProviderCopy, key: string): Promise<CopySe
   let script: Parameters<CopyServer["script"]>[0] = null;
   const server = createServer(async (request, response) => {
     const path = (request.url ?? "").replace(copy.basePath, "").replace(/\?.*/, "");
+    if (request.method === "GET" && path === copy.billing?.path) {
+      if (request.headers.authorization !== `Bearer ${key}-admin`) return void fail(copy, response, "denied");
+      const { searchParams } = new URL(request.url ?? "", "http://copy");
+      return void send(response, 200, copy.billing.answer(searchParams));
+    }
     if (request.method === "GET") return void send(response, path === "/models" ? 200 : 404, copy.catalogue);
     const text = await textOf(request);
     const body = JSON.parse(text) as Body;

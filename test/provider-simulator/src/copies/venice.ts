@@ -85,6 +85,27 @@ export const veniceCopy: ProviderCopy = {
     denied: { status: 401, body: { error: "Authentication failed" } },
     down: { status: 503, body: { error: "The model is temporarily offline" } },
   },
+  // Two pages. A debit is negative.
+  billing: {
+    path: "/billing/usage-history",
+    answer(query) {
+      const cursor = query.get("cursor");
+      const timestamp = cursor === null ? query.get("startTimestamp") : Buffer.from(cursor, "base64url").toString();
+      const usage = (sku: string, more: object) => ({ timestamp, sku, notes: "API Inference", ...more });
+      const inferenceDetails = { requestId: "chatcmpl-copy", promptTokens: 339, completionTokens: 227 };
+      return {
+        data: [
+          usage("text-small-llm-input-mtoken", {
+            ...{ units: 0.000339, pricePerUnitUsd: 0.15, amount: -0.00005085, currency: "USD", inferenceDetails },
+          }),
+          usage("image-flat-image-unit", {
+            ...{ units: 1, pricePerUnitUsd: 0.01, amount: -0.01, currency: "DIEM", inferenceDetails: null },
+          }),
+        ],
+        nextCursor: cursor === null ? Buffer.from(timestamp ?? "").toString("base64url") : null,
+      };
+    },
+  },
   others: {
     "/images/generations": () => ({
       headers: { "x-venice-is-content-violation": "true" },
