@@ -5,6 +5,7 @@ import { MAX_MODELS } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
 import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
+import type { BillingConfig } from "./upstream/billing-url.ts";
 import { profileNames } from "./upstream/profiles/all.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
@@ -50,9 +51,7 @@ export const limits = {
   freeWorkEveryMs: 20,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,
-  /**
-   * Anyone can cause a signature check by a contract, which costs calls to the operator's node: `each` is per client.
-   */
+  /** Anyone can cause a signature check by a contract, which costs calls to the operator's node. Each: per client. */
   contractSignatures: { atOnce: 8, each: 2 },
   /** Reads of an agent's owner at sign-in, which any wallet can cause. */
   agentSignIns: { atOnce: 8, each: 2 },
@@ -394,6 +393,8 @@ export const upstreamSettings = {
 export type UpstreamConfig = ValuesOf<typeof upstreamSettings> & {
   /** The key for `recordUrl`, because such records are often for administrators only. */
   recordKey: string;
+  /** Null: the provider has no record of its charges, or no key for it was given. */
+  billing: BillingConfig | null;
   /** The text of a price file, whose models are offered as far as the provider lists them. */
   pricesFile: string | null;
 };

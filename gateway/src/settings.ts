@@ -21,6 +21,7 @@ import {
 import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./load/body-memory.ts";
 import { address, anchor, chainIdList, httpUrl, json, shapeOf, usd, valuesOf, whole } from "./setting-fields.ts";
+import { billingSettings } from "./upstream/billing-url.ts";
 import { profiles } from "./upstream/profiles/all.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
@@ -49,6 +50,7 @@ export const gatewaySettings = z.object({
     .string()
     .optional()
     .describe("Key for UPSTREAM_RECORD_URL. Without it, UPSTREAM_ADMIN_KEY is used, or UPSTREAM_API_KEY."),
+  ...shapeOf(billingSettings),
   PRIMARY_RPC_URL: httpUrl.describe("RPC URL of the primary chain."),
   PRIMARY_CHAIN_ID: whole(2 ** 48).describe("Chain id of the primary chain. It is compared with the node's chain id."),
   PRIMARY_ANCHOR: anchor
@@ -171,6 +173,15 @@ function recordUrlOf({ UPSTREAM_RECORD_URL: url, UPSTREAM_BASE_URL: base }: Reco
   return url?.startsWith("/") ? `${base}${url}` : url;
 }
 
+function billingOf({ UPSTREAM_BILLING_URL: url, UPSTREAM_BILLING_KEY: key, ...settings }: GatewaySettings) {
+  if (key === null) return null;
+  if (url !== null) return { key, url: url.startsWith("/") ? `${settings.UPSTREAM_BASE_URL}${url}` : url };
+  return refuse([
+    "UPSTREAM_BILLING_KEY: cannot be used without UPSTREAM_BILLING_URL, because UPSTREAM_PROFILE has no record of the " +
+      "provider's charges",
+  ]);
+}
+
 function checkAdminKey({ UPSTREAM_ADMIN_KEY: key, UPSTREAM_SUB_KEYS: subKeys }: GatewaySettings): void {
   if (key === null || subKeys === "on") return;
   refuse([
@@ -247,6 +258,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       pricesFile: host.pricesFile,
       recordUrl: recordUrlOf(settings),
       recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_ADMIN_KEY ?? settings.UPSTREAM_API_KEY,
+      billing: billingOf(settings),
     },
     chains,
     settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },

@@ -69,6 +69,7 @@ const config: GatewayConfig = {
     betaModels: "off",
     recordUrl: null,
     recordKey: "",
+    billing: null,
     adminKey: null,
   },
   drainMs: 0,

@@ -11,4 +11,8 @@ export type Reconciliation = {
   /** The day's records that pay no statement of this ledger: somebody else posted them, or a restore lost them. */
   foreignNanoUsd: NanoUsd;
   chunks: number;
+  /** The cost of the day's requests at list prices. Null or absent: it was not added up. */
+  listedNanoUsd?: NanoUsd | null;
+  /** The provider's charges for the day, by its own record. Absent: the record was not read. */
+  providerNanoUsd?: NanoUsd;
 };

@@ -7,7 +7,7 @@ import type { LedgerClient } from "@inference/ledger/client";
 import type { Address } from "@inference/protocol/credential";
 import type { Keccak } from "@inference/protocol/merkle-tree";
 import type { Hex } from "viem";
-import { createReconciler, type Reconciler } from "./reconcile.ts";
+import { type Billing, createReconciler, type Reconciler } from "./reconcile.ts";
 import { createSettler, type Settler } from "./settler.ts";
 
 /** The settings of the money path, which are among the gateway's. */
@@ -32,6 +32,7 @@ export type MoneyHost = {
   keccak?: Keccak;
   /** Whether the ledger may have been put back before the start. */
   mayBeCopy?: boolean;
+  billing?: Billing | undefined;
 };
 
 /** What a host polls: it reads the primary chain into the ledger, posts statements, and reconciles the days. */

@@ -112,3 +112,52 @@ test("days that passed while nothing ran are reconciled one after the other", as
     [2, 1, 0].map((after) => [utcDay(start + after * DAY_MS), 0]),
   );
 });
+
+test("the provider's bill of a day is read once the day is closed, tried again each hour, and written once", async () => {
+  const gateway = makeGateway();
+  const jobs = gateway.start();
+  const start = gateway.clock.now - (gateway.clock.now % DAY_MS);
+  await settle(gateway, jobs);
+  await gateway.use(alice, 1_000_000_000);
+  await settle(gateway, jobs);
+  const asked: unknown[] = [];
+  const bills: Record<string, number> = {};
+  const billing = {
+    listedOn: async (day: string) => (day === utcDay(start) ? null : 3),
+    async chargedOn(day: string, listedNanoUsd: number) {
+      asked.push([day, listedNanoUsd]);
+      return bills[day] ?? null;
+    },
+  };
+  const { poll } = reconcilerOf(gateway, { billing });
+  await reach(gateway, jobs, start + 3 * DAY_MS + 7 * HOUR);
+  await poll();
+  const [last = "", before = "", first = ""] = rowsOf(gateway).map(({ id }) => id);
+  const closed = rowsOf(gateway).map(({ closedAt }) => closedAt);
+  assert.ok(!closed.includes(null), "an unread bill keeps no day open");
+  assert.deepEqual(asked.splice(0), [[last, 3]]);
+  await poll();
+  assert.deepEqual(asked, [], "it was tried just now");
+  bills[last] = 4;
+  gateway.clock.now += HOUR;
+  await poll();
+  bills[before] = 5;
+  await poll();
+  await poll();
+  const tried = [last, before].map((day) => [day, 3]);
+  assert.deepEqual(asked.splice(0), tried, `one a poll, and none of ${first}, whose cost is not known`);
+  const noted = rowsOf(gateway).map(({ detail }) => JSON.parse(detail) as Reconciliation);
+  assert.deepEqual(
+    noted.map(({ listedNanoUsd, providerNanoUsd }) => [listedNanoUsd, providerNanoUsd]),
+    [
+      [3, 4],
+      [3, 5],
+      [null, undefined],
+    ],
+  );
+  assert.deepEqual(
+    rowsOf(gateway).map(({ closedAt }) => closedAt),
+    closed,
+  );
+  assert.deepEqual(gateway.alerts, []);
+});

@@ -18,10 +18,10 @@ import { GRACE_MS } from "./carry.ts";
 /**
  * Reconciles each day of the ceiling once, when everything that it paid is final: what the contract says it debited =
  * the records that were read = statements of this ledger = their uses. Within an account the sums hold by arithmetic: a
- * record begins where the last one ended, and a statement's uses fill it.
+ * record begins where the last one ended, and a statement's uses fill it. Then the provider's bill of the day is read.
  */
 export type Reconciler = {
-  /** Reconciles the days that are due. Never throws. */
+  /** Reconciles the days that are due. Never throws. May take minutes. */
   poll(): Promise<void>;
 };
 
@@ -34,10 +34,23 @@ export type ReconcilerOptions = {
   onAlert(message: string): void;
   /** The charges of the uses that the day's records of this ledger paid. Absent: this host does not add them up. */
   usesOn?: (day: string) => Promise<NanoUsd>;
+  /** Absent: the provider has no record of its charges, or the operator does not have it read. */
+  billing?: Billing | undefined;
+};
+
+/** A UTC day in the provider's books and in ours. */
+export type Billing = {
+  /** The cost of the day's requests at list prices. Null: it cannot be added up any more. */
+  listedOn(day: string): Promise<NanoUsd | null>;
+  /** The provider's charges for the day. Null: its record cannot be read now, and the operator was told. */
+  chargedOn(day: string, listedNanoUsd: NanoUsd): Promise<NanoUsd | null>;
 };
 
 /** The days that are looked at. */
 const OPEN_DAYS = 30;
+/** The last days whose provider's record is read, and the time between two tries of one that cannot be read. */
+const BILLED_DAYS = 7;
+const BILL_RETRY_MS = 3_600_000;
 
 const noSums = { statementsNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
 
@@ -45,6 +58,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { client, settlement, ledger, now } = options;
   const partition = chainPartition(options.chainId);
   const alarm = createAlarm(options);
+  let billTriedAt = Number.NEGATIVE_INFINITY;
 
   async function reconcileDue(): Promise<void> {
     const cursor = await ledger.read(partition, { type: "cursor" });
@@ -70,7 +84,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const sums = read === null ? noSums : (JSON.parse(read.detail) as Reconciliation);
     const usesNanoUsd = (await options.usesOn?.(day)) ?? null;
     const { statementsNanoUsd, foreignNanoUsd } = sums;
-    const record: Reconciliation = { ...sums, usesNanoUsd, debitedNanoUsd };
+    const listed = options.billing && { listedNanoUsd: await options.billing.listedOn(day) };
+    const record: Reconciliation = { ...sums, usesNanoUsd, debitedNanoUsd, ...listed };
     // Differences of both signs must not cancel each other out.
     const unexplainedNanoUsd =
       Math.abs(debitedNanoUsd - statementsNanoUsd - foreignNanoUsd) +
@@ -83,10 +98,25 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (foreignNanoUsd > 0) options.onAlert(`${day}: ${foreignNanoUsd} nano-dollars were debited for no statement`);
   }
 
+  /** Reads the provider's record of the newest day that lacks it: one a poll, because a record can have many pages. */
+  async function noteBill({ chargedOn }: Billing): Promise<void> {
+    if (now() - billTriedAt < BILL_RETRY_MS) return;
+    const days = await ledger.read(partition, { type: "reconciliations", limit: BILLED_DAYS });
+    for (const { id: day, closedAt, detail } of days) {
+      const { listedNanoUsd = null, providerNanoUsd: known } = JSON.parse(detail) as Reconciliation;
+      if (closedAt === null || listedNanoUsd === null || known !== undefined) continue;
+      const providerNanoUsd = await chargedOn(day, listedNanoUsd);
+      if (providerNanoUsd === null) billTriedAt = now();
+      else await ledger.run(() => send(partition, { type: "noteBill", day, providerNanoUsd }), { untilDurable: true });
+      return;
+    }
+  }
+
   return {
     async poll() {
       try {
         await reconcileDue();
+        if (options.billing !== undefined) await noteBill(options.billing);
       } catch (error) {
         if (error instanceof LedgerUnavailable || error instanceof ChainUnavailable) return;
         alarm("failed", `the reconciliation failed, and is tried again: ${String(error)}`);

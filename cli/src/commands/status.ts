@@ -13,14 +13,14 @@ export const status = command({
   options: gatewayOptions,
   output: statusAnswer.shape.data,
   run: (context, { options }) => readStatus(connectAsAnyone(context, options)),
-  text: ({ base_url: url, version, ceiling, following, settler, settlement, books, prices, chain_ids: chains }) =>
+  text: ({ base_url: url, version, ceiling, following, settler, settlement, books, prices, ...rest }) =>
     fields([
       ["gateway", `${url}, version ${version}`],
       [
         "ceiling",
         `${usd(ceiling.left_nano_usd)} of ${usd(ceiling.limit_nano_usd)} are left until ${ceiling.resets_at}`,
       ],
-      ["chains", `${chains.join(", ")}; ${following.state}, at block ${following.block} of the first`],
+      ["chains", `${rest.chain_ids.join(", ")}; ${following.state}, at block ${following.block} of the first`],
       [
         "settler",
         settler === null ? "none" : `${settler.state}${settler.reason === null ? "" : `: ${settler.reason}`}`,
@@ -28,6 +28,7 @@ export const status = command({
       ["settled", settlement === null ? "not read yet" : settledOf(settlement)],
       ["books", books === null ? "not read yet" : addsUp[String(books.adds_up) as keyof typeof addsUp]],
       ["prices", prices === null ? "none" : `${prices.models} models, ${prices.age_s} s old`],
+      rest.provider_bill == null ? undefined : ["provider's bill", billOf(rest.provider_bill)],
     ]),
 });
 
@@ -38,6 +39,13 @@ function settledOf({ debited_nano_usd: debited, chunks_in_flight: sent, ...waiti
   const rest =
     oldest === null ? "nothing waits" : `${usd(amount)} of ${accounts} accounts waits, the oldest since ${oldest}`;
   return `${usd(debited)}; ${sent} chunks are on their way; ${rest}`;
+}
+
+type Bill = NonNullable<(typeof statusAnswer.shape.data)["_output"]["provider_bill"]>;
+
+function billOf({ day, provider_nano_usd: charged, listed_nano_usd: listed }: Bill): string {
+  const charges = charged === null ? "not read yet" : usd(charged);
+  return `${day}: ${charges}; at list prices ${listed === null ? "not known" : usd(listed)}`;
 }
 
 const addsUp = {

@@ -45,7 +45,7 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
   );
 }
 
-function Service({ following, settler, settlement, prices }: StatusData): ReactNode {
+function Service({ following, settler, settlement, prices, provider_bill: bill }: StatusData): ReactNode {
   return (
     <Card title="The service">
       <dl className="facts">
@@ -93,6 +93,15 @@ function Service({ following, settler, settlement, prices }: StatusData): ReactN
         <dd>
           {prices === null ? "none in force" : `${count(prices.models)} models, read ${count(prices.age_s)} s ago`}
         </dd>
+        {bill == null ? null : (
+          <>
+            <dt>The provider's bill</dt>
+            <dd>
+              {bill.day}: {bill.provider_nano_usd === null ? "not read yet" : <Amount nano={bill.provider_nano_usd} />};{" "}
+              at list prices {bill.listed_nano_usd === null ? "not known" : <Amount nano={bill.listed_nano_usd} />}
+            </dd>
+          </>
+        )}
       </dl>
     </Card>
   );

@@ -35,9 +35,14 @@ export function makeProviderCosts({ log }: Pick<Environment, "log">): ProviderCo
       const driftNanoUsd = costs.reportedNanoUsd - costs.told.reportedNanoUsd - sinceNanoUsd;
       // Earlier discounts do not hide a later surcharge.
       if (driftNanoUsd < 0) costs.told = sumsOf(costs);
-      if (driftNanoUsd < LEAST_DRIFT_NANO_USD || driftNanoUsd <= sinceNanoUsd * LEAST_DRIFT_SHARE) return;
+      if (!isDrift(driftNanoUsd, sinceNanoUsd)) return;
       costs.told = sumsOf(costs);
       log("alert", "provider_cost", { model, driftNanoUsd, listedNanoUsd: sinceNanoUsd });
     },
   };
+}
+
+/** Whether the operator is told of costs this far above the list price. */
+export function isDrift(driftNanoUsd: NanoUsd, listedNanoUsd: NanoUsd): boolean {
+  return driftNanoUsd >= LEAST_DRIFT_NANO_USD && driftNanoUsd > listedNanoUsd * LEAST_DRIFT_SHARE;
 }

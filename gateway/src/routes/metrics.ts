@@ -1,12 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
-import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
+import { ceilingPartition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
+import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
+import { lastReconciled } from "./reconciliations.ts";
 
 /**
  * Requires the operator's token. Without a token in the settings it is 404. Addresses are not checked, because behind a
@@ -48,9 +50,8 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const { state, block, lagBlocks } = chain.following();
   const prices = pricesInForce(gateway);
   const settler = environment.settler?.();
-  const [day] = await ledger
-    .read(chainPartition(gateway.config.settlement.chainId), { type: "reconciliations", limit: 1 })
-    .catch(() => []);
+  const day = await lastReconciled(gateway).catch(() => undefined);
+  const bill = day === undefined ? undefined : (JSON.parse(day.detail) as Reconciliation);
   const standing = queue.standing(gateway.config.upstream.apiKey);
   const balanceWei = settler?.balanceWei ?? null;
   const gauge = (name: string, help: string, value: Gauge["value"] | undefined) => ({
@@ -91,6 +92,16 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
       "reconciliation_unexplained_nano_usd",
       "Of the last day that was reconciled, what nothing explains.",
       day?.unexplainedNanoUsd,
+    ),
+    gauge(
+      "reconciliation_listed_nano_usd",
+      "What the requests of that day cost at list prices, if the provider's record is read.",
+      bill?.listedNanoUsd,
+    ),
+    gauge(
+      "reconciliation_provider_nano_usd",
+      "What the provider charged for that day, by its own record.",
+      bill?.providerNanoUsd,
     ),
     gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
     gauge("models", "Models that can be priced and served.", prices?.models.size),

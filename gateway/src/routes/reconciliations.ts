@@ -4,6 +4,7 @@ import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
+import type { Gateway } from "../gateway.ts";
 import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
@@ -38,6 +39,16 @@ export const listReconciliations = endpoint({
   },
 });
 
+/** The last day that is reconciled; undefined if none is. */
+export async function lastReconciled({ config, environment }: Gateway): Promise<ReconciliationRow | undefined> {
+  const query = { type: "reconciliations", limit: DAYS_OPEN + 1 } as const;
+  const rows = await environment.ledger.read(chainPartition(config.settlement.chainId), query);
+  return rows.find(({ closedAt }) => closedAt !== null);
+}
+
+/** Usually today, and until 06:00 UTC yesterday. */
+const DAYS_OPEN = 2;
+
 export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }: ReconciliationRow) {
   const record = JSON.parse(detail) as Reconciliation;
   return {
@@ -52,5 +63,6 @@ export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, d
       unexplained: unexplainedNanoUsd,
     }),
     chunks: record.chunks,
+    ...amounts({ listed: record.listedNanoUsd ?? null, provider: record.providerNanoUsd ?? null }),
   };
 }

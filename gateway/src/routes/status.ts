@@ -1,6 +1,7 @@
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import type { SecondaryBooks } from "@inference/protocol/dollars";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS } from "@inference/protocol/window";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
@@ -10,6 +11,7 @@ import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
+import { lastReconciled } from "./reconciliations.ts";
 
 export const getStatus = endpoint({
   method: "GET",
@@ -52,6 +54,7 @@ export const getStatus = endpoint({
         settlement: await settlement(gateway),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
+        provider_bill: await providerBill(gateway),
         receipt_retention_days: Math.floor(gateway.config.operator.receiptMs / DAY_MS),
       },
     });
@@ -152,6 +155,15 @@ async function settlement({ config, environment }: Gateway) {
     waiting_accounts: accounts,
     oldest_at: oldestAt === null ? null : new Date(oldestAt).toISOString(),
   };
+}
+
+/** The last day that was reconciled. Null: the provider's record is not read. */
+async function providerBill(gateway: Gateway) {
+  if (gateway.config.upstream.billing === null) return null;
+  const day = await lastReconciled(gateway);
+  if (day === undefined) return null;
+  const { listedNanoUsd = null, providerNanoUsd = null } = JSON.parse(day.detail) as Reconciliation;
+  return { day: day.id, ...amounts({ listed: listedNanoUsd, provider: providerNanoUsd }) };
 }
 
 /** How far activations have been read from the primary chain. */

@@ -19,6 +19,8 @@ export type Provider = {
   tryKey(signal: AbortSignal): Promise<number>;
   /** The provider's record of an answer; null while it has none. */
   record(answer: RecordedAnswer, signal: AbortSignal): Promise<string | null>;
+  /** A page of the provider's record of its charges. Throws `UpstreamFailure`, also without a key for it. */
+  billing(url: string, signal: AbortSignal): Promise<{ status: number; text: string }>;
 };
 
 /** A request that costs money. */
@@ -86,6 +88,10 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       const url = fillRecordUrl(config.recordUrl, answer);
       const { status, text } = await get(url, config.recordKey, signal);
       return status === 200 ? text : null;
+    },
+    async billing(url, signal) {
+      if (config.billing === null) throw new UpstreamFailure("not_sent", "there is no key for the provider's charges");
+      return get(url, config.billing.key, signal);
     },
   };
 }

@@ -2,13 +2,21 @@ import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
 import type { PollResult } from "@inference/chain/settlement-watcher";
+import { makeProviderBilling } from "@inference/gateway/operator/provider-billing";
 import { followedOf, type GatewaySettings } from "@inference/gateway/settings";
+import { makeProvider } from "@inference/gateway/upstream/provider";
+import type { LedgerClient } from "@inference/ledger/client";
+import { ceilingPartition } from "@inference/ledger/partition";
+import type { NanoUsd } from "@inference/protocol/money";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { type MoneyPath, openMoneyPath, RECONCILE_MS } from "@inference/settler/money-path";
 import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
-import { settingsOf } from "./settings.ts";
+import { edgeConfigOf, settingsOf } from "./settings.ts";
+import { timers } from "./timers.ts";
+import { upstream } from "./upstream.ts";
 
 /**
  * Watches the primary chain, posts statements on it, and reconciles the days: one object, which polls from its alarm.
@@ -25,10 +33,15 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
     const settings = settingsOf(env);
+    const ledger = makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) });
+    const { upstream: config } = edgeConfigOf(settings);
+    const provider = makeProvider(config, upstream);
+    const listedOn = (day: string) => prepaidOn(ledger, day);
     this.#pollMs = settings.CHAIN_POLL_MS;
     this.#dollars = this.#openDollarFollower(settings);
     this.#money = openMoneyPath(settings, {
-      ledger: makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) }),
+      ledger,
+      billing: makeProviderBilling(config.billing, { log, timers, provider, listedOn }),
       clientOf: chainClientOf,
       now: Date.now,
       alerts: {
@@ -87,7 +100,8 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     await this.#money.settler?.poll();
     if (Date.now() - this.#reconciledAt < RECONCILE_MS) return;
     this.#reconciledAt = Date.now();
-    await this.#money.reconciler.poll();
+    // A provider's record can take minutes to read, and no credit waits for it.
+    this.ctx.waitUntil(this.#money.reconciler.poll());
   }
 
   async alarm(): Promise<void> {
@@ -98,6 +112,15 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
     }
   }
+}
+
+/**
+ * The charges of all prepaid requests that were admitted on a UTC day. Null: the ceiling no longer has the day. The
+ * charges of sessions are not in it, and no losses: they are in their identities' and accounts' objects.
+ */
+async function prepaidOn(ledger: LedgerClient, day: string): Promise<NanoUsd | null> {
+  if (day !== utcDay(Date.now() - DAY_MS)) return null;
+  return (await ledger.read(ceilingPartition, { type: "ceiling", at: Date.parse(day) })).settledNanoUsd;
 }
 
 /** Where the follower's text is kept. */

@@ -188,9 +188,10 @@ test("a chunk on its way survives the end of the process", async () => {
   await checkBooks();
 });
 
-test("a day that is over is reconciled", async () => {
+test("a day that is over is reconciled, and compared with the provider's bill", async () => {
   await eventually(async () => {
-    const { data } = (await read("/api/v1/reconciliations")) as { data: { unexplained_nano_usd: number }[] };
-    assert.equal(data.at(-1)?.unexplained_nano_usd, 0);
+    const { data } = (await read("/api/v1/reconciliations")) as { data: object[] };
+    const nothing = { unexplained_nano_usd: 0, listed_nano_usd: 0, provider_nano_usd: 0 };
+    assert.partialDeepStrictEqual(data.at(-1), nothing);
   });
 });

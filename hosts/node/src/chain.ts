@@ -1,9 +1,7 @@
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import { startContradiction } from "@inference/chain/start-check";
 import { SettingsError } from "@inference/gateway/settings";
-import type { LedgerClient } from "@inference/ledger/client";
-import type { Keccak } from "@inference/protocol/merkle-tree";
-import { type MoneyPath, openMoneyPath } from "@inference/settler/money-path";
+import { type MoneyHost, type MoneyPath, openMoneyPath } from "@inference/settler/money-path";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -11,7 +9,7 @@ import { timers } from "./timers.ts";
 /** Throws `SettingsError` if the primary chain contradicts the settings. */
 export async function openChain(
   settings: NodeSettings,
-  host: { ledger: LedgerClient; keccak: Keccak; now(): number },
+  host: Pick<MoneyHost, "ledger" | "keccak" | "now" | "billing">,
 ): Promise<MoneyPath> {
   const path = openMoneyPath(settings, {
     ...host,

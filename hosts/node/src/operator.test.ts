@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { CHAIN_ID } from "@inference/gateway/test/fund";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
+import { chainPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** The operator's settings and metrics. Each test has settings of its own, and a suite has none. */
@@ -22,7 +25,8 @@ async function code(answer: Response): Promise<string> {
 describe("/metrics", () => {
   let stack: Stack;
   before(async () => {
-    stack = await startStack({ operator: { metricsToken: TOKEN } });
+    const billing = { url: "http://127.0.0.1:9/charges?day={day}", key: "a-key-for-charges" };
+    stack = await startStack({ operator: { metricsToken: TOKEN }, upstream: { billing } });
   });
   after(() => stack.stop());
 
@@ -91,6 +95,34 @@ describe("/metrics", () => {
         /^(# (HELP|TYPE) \w+ .+|inference_gateway_\w+(\{\w+="[^"\\]*"(,\w+="[^"\\]*")*\})? -?[\d.e+-]+)$/,
       );
     }
+  });
+
+  test("the provider's bill of the last reconciled day is beside its list prices, once it was read", async () => {
+    const chain = chainPartition(CHAIN_ID);
+    const days = [2, 1].map((ago) => utcDay(Date.now() - ago * DAY_MS));
+    const sums = { usesNanoUsd: null, statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
+    const reconcile = (id: string, more: object) => {
+      const detail = JSON.stringify({ ...sums, ...more });
+      return stack.put(chain, { type: "reconcile", id, at: 1, closedAt: 1, unexplainedNanoUsd: 0, detail });
+    };
+    const read = async (path: string) => ((await (await stack.call(path)).json()) as { data: object }).data;
+    const bill = async () => (await read("/api/v1/status")) as { provider_bill: object | null };
+    assert.equal((await bill()).provider_bill, null, "no day was reconciled");
+    const [first = "", second = ""] = days;
+    await reconcile(first, {});
+    const none = { listed: null, listed_nano_usd: null, provider: null, provider_nano_usd: null };
+    assert.deepEqual((await bill()).provider_bill, { day: first, ...none }, "as it was stored before there were bills");
+    await reconcile(second, { listedNanoUsd: 1_500_000_000 });
+    const listed = { listed: 1.5, listed_nano_usd: 1_500_000_000 };
+    assert.deepEqual((await bill()).provider_bill, { ...none, day: second, ...listed });
+    await stack.put(chain, { type: "noteBill", day: second, providerNanoUsd: 1_600_000_001 });
+    await stack.put(chain, { type: "noteBill", day: second, providerNanoUsd: 7 });
+    const provider = { provider: 1.600000001, provider_nano_usd: 1_600_000_001 };
+    assert.deepEqual((await bill()).provider_bill, { day: second, ...listed, ...provider });
+    assert.partialDeepStrictEqual(await read(`/api/v1/reconciliations/${second}`), { ...listed, ...provider });
+    const gauges = await scrape();
+    assert.equal(gauges.get("reconciliation_listed_nano_usd"), 1_500_000_000);
+    assert.equal(gauges.get("reconciliation_provider_nano_usd"), 1_600_000_001);
   });
 
   test("need the operator's token", async () => {

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
+import { makeProviderBilling } from "@inference/gateway/operator/provider-billing";
 import { configOf, parseSettings } from "@inference/gateway/settings";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
-import { type ProfileName, profileNames } from "@inference/gateway/upstream/profiles/all";
+import { type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles/all";
+import type { Profile } from "@inference/gateway/upstream/profiles/profile";
+import { makeProvider } from "@inference/gateway/upstream/provider";
 import { seed } from "@inference/protocol/testing/seed";
 import { providerCopies } from "@inference/provider-simulator/copies/all";
 import type { ErrorCause, ProviderCopy } from "@inference/provider-simulator/copies/copy";
@@ -13,6 +16,8 @@ import { checkKey, checkProvider } from "./check.ts";
 import { nodeSettings } from "./settings.ts";
 import { costOf, LIMIT, makeRandom, type OddAnswer, oddAnswer, type Rates, writeAnswer } from "./testing/odd-usage.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
+import { timers } from "./timers.ts";
+import { openUpstream } from "./upstream.ts";
 
 const CHAT = "/v1/chat/completions";
 const KEY = "a-key-at-the-provider";
@@ -63,6 +68,13 @@ const offered: Record<ProfileName, readonly string[]> = {
   vllm: ["Qwen/small"],
   ollama: ["llama3.2:latest"],
   llamacpp: ["small.gguf"],
+};
+
+/** What the record of a day comes to. */
+const charges: Partial<Record<ProfileName, number>> = {
+  venice: 2 * (50_850 + 10_000_000),
+  openrouter: 15_000_300,
+  openai: 60_000_000,
 };
 
 /** What a customer is told of each of the provider's errors. */
@@ -200,6 +212,43 @@ for (const name of profileNames) {
       }
       assert.equal(receipts.size, USAGES);
     });
+
+    if (copy.billing !== undefined) {
+      test("its record of a day is read whole, and compared; one that cannot be read is named", async () => {
+        const day = "2026-11-22";
+        const lines: unknown[] = [];
+        const transport = openUpstream(provider.url);
+        const billingOf = (key: string, more: Record<string, string> = {}) => {
+          const settings = settingsOf({ UPSTREAM_BILLING_KEY: key, ...more });
+          const { upstream } = configOf(settings, { ...memory, mostDrainMs: limits.requestMs, pricesFile });
+          const log = (...line: unknown[]): unknown => lines.push(line);
+          const listedOn = async () => 0;
+          const billing = makeProviderBilling(upstream.billing, {
+            ...{ log, timers, listedOn, provider: makeProvider(upstream, transport) },
+          });
+          return billing ?? assert.fail("it has no record");
+        };
+        const charged = charges[name] ?? assert.fail("no charges");
+        assert.equal(await billingOf(`${KEY}-admin`).chargedOn(day, charged), charged);
+        // More than a cent, and more than one per cent.
+        const listedNanoUsd = charged - 10_000_000;
+        assert.equal(await billingOf(`${KEY}-admin`).chargedOn(day, listedNanoUsd), charged);
+        const drift = { day, driftNanoUsd: 10_000_000, listedNanoUsd };
+        assert.deepEqual(lines.splice(0), [["alert", "provider_bill", drift]]);
+        assert.equal(await billingOf(KEY).chargedOn(day, 0), null);
+        const why = "the provider refuses UPSTREAM_BILLING_KEY (401)";
+        assert.deepEqual(lines.splice(0), [["warn", "provider_bill_unread", { day, why }]]);
+        // Another day's rows, as of a provider that ignores the dates.
+        const UPSTREAM_BILLING_URL = (profiles[name] as Profile).UPSTREAM_BILLING_URL?.replace(
+          /\{(day|start|start_s)\}/,
+          (_, of: string) => ({ day: "2026-11-21", start: "2026-11-21", start_s: "1795392000" })[of] ?? "",
+        );
+        const other = billingOf(`${KEY}-admin`, { UPSTREAM_BILLING_URL: `${UPSTREAM_BILLING_URL}&of={day}` });
+        assert.equal(await other.chargedOn(day, 0), null);
+        assert.match(JSON.stringify(lines), /of another day than 2026-11-22/);
+        await transport.close();
+      });
+    }
 
     if (copy.others !== undefined) {
       test("its other endpoints are charged by their own units, and a blocked image is free", async () => {

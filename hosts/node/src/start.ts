@@ -5,7 +5,9 @@ import { limits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { type JobTimes, startJobs } from "@inference/gateway/jobs/jobs";
+import { makeProviderBilling } from "@inference/gateway/operator/provider-billing";
 import { configOf } from "@inference/gateway/settings";
+import { makeProvider } from "@inference/gateway/upstream/provider";
 import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
@@ -18,6 +20,7 @@ import { fileOf, openDatabase } from "./database.ts";
 import { gzip } from "./gzip.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
+import { listedOnDays } from "./listed-costs.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import { openDollarFollower, openStatements, startPolling } from "./polling.ts";
@@ -72,13 +75,16 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
   const keccak = await makeKeccak();
-  const money = await openChain(settings, { ledger, keccak, now: steadyNow });
+  const upstream = openUpstream(config.upstream.baseUrl);
+  const provider = makeProvider(config.upstream, upstream);
+  const listedOn = listedOnDays(database, { ledger, now: steadyNow, receiptMs: config.operator.receiptMs });
+  const billing = makeProviderBilling(config.upstream.billing, { log, timers, provider, listedOn });
+  const money = await openChain(settings, { ledger, keccak, now: steadyNow, billing });
   const { client, watcher, settler } = money;
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
   await watcher.poll();
   const dollars = openDollarFollower(settings, keyValue);
-  const upstream = openUpstream(config.upstream.baseUrl);
   const bodies = openBodyThread(config.secret);
   const background = makeBackground();
   const dashboard = readDashboard(settings);

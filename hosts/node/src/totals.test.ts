@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { makeRequestId } from "@inference/protocol/id";
+import { DAY_MS } from "@inference/protocol/window";
+import { listedOnDays } from "./listed-costs.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
 
 /** A Node test, because it writes rows past the ledger: no suite can make so many. */
@@ -34,4 +37,31 @@ test("ten thousand totals are added up at once, and not one more", async () => {
   add(10_000);
   assert.equal((await read(path)).status, 400);
   assert.equal((await read(`${path}&model=model-7`)).data[0]?.requests, 1, "one model's are few");
+});
+
+test("a day's cost at list prices is every charge and loss of it, of whoever, and of no other day", async () => {
+  const start = Date.parse("2026-10-01");
+  stack.database.exec("PRAGMA busy_timeout = 60000");
+  const insert = stack.database.prepare(`INSERT INTO receipt_row (partition, id, state, admitted_at, lease_until,
+    held_nano_usd, charge_nano_usd, loss_nano_usd, delivered_nano_usd, fingerprint, detail)
+    VALUES (?, ?, 'settled', ?, 0, 0, ?, ?, 0, '', '{}')`);
+  const add = (atMs: number, n: number, [charge, loss]: [number, number]): unknown => {
+    const random = Buffer.alloc(10, 255);
+    random.writeUInt32BE(n);
+    const owner = n % 2 === 0 ? "account" : "identity";
+    return insert.run(`${owner}:0x${n % 7}`, makeRequestId(atMs, random), atMs, charge, loss);
+  };
+  stack.database.exec("BEGIN IMMEDIATE");
+  add(start - 1, 1, [1_000_000_000, 0]);
+  add(start, 1, [10, 7]);
+  for (let n = 0; n < 4_500; n++) add(start + n * 19_000, n, [2, 1]);
+  add(start + DAY_MS - 1, 2, [100, 70]);
+  add(start + DAY_MS, 2, [1_000_000_000, 0]);
+  stack.database.exec("COMMIT");
+  let now = start + 2 * DAY_MS;
+  const listedOn = listedOnDays(stack.database, { ledger: stack.ledger, now: () => now, receiptMs: 2 * DAY_MS });
+  assert.equal(await listedOn("2026-10-01"), 4_500 * 3 + 17 + 170);
+  assert.equal(await listedOn("2026-10-05"), 0, "nothing was used");
+  now += 1;
+  assert.equal(await listedOn("2026-10-01"), null, "some of them may be forgotten");
 });

@@ -4,7 +4,7 @@ import type { Change, ReadRows } from "../rows/tables.ts";
 import { lower } from "../rules/allowance.ts";
 import { hear, nameRoot, seal } from "../rules/bill.ts";
 import { setCarry, setCeiling } from "../rules/ceiling.ts";
-import { advance, creditEarly, reconcile, reread, waitFor } from "../rules/chain.ts";
+import { advance, creditEarly, noteBill, reconcile, reread, waitFor } from "../rules/chain.ts";
 import { forget } from "../rules/forget.ts";
 import { checkpoint, orphan, reassign, release, reserve, settle } from "../rules/hold.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "../rules/key.ts";
@@ -65,6 +65,7 @@ const rules: { [T in CommandType]: Rule<T> } = {
   reread,
   waitFor,
   reconcile,
+  noteBill,
   createKey,
   updateKey,
   rollKey,

@@ -219,6 +219,11 @@ export type Commands = {
     command: { type: "reconcile" } & ReconciliationRow;
     reply: { status: "kept" | "closed" | "early" };
   };
+  /** Chain: the provider's charges for a closed day. They are written once. */
+  noteBill: {
+    command: { type: "noteBill"; day: string; providerNanoUsd: NanoUsd };
+    reply: { status: "noted" | "known" | "open" };
+  };
   /** Identity: the capacity the chain gave it for a day. */
   setCapacity: {
     command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };

@@ -241,3 +241,12 @@ export const reconcile: Rule<"reconcile"> = ({ draft, clockMs }, { type, ...row 
   draft.put("reconciliation", row);
   return { status: "kept" };
 };
+
+export const noteBill: Rule<"noteBill"> = ({ draft }, { day, providerNanoUsd }) => {
+  const row = draft.get("reconciliation", day);
+  if (row?.closedAt == null) return { status: "open" };
+  const record = JSON.parse(row.detail) as Reconciliation;
+  if (record.providerNanoUsd !== undefined) return { status: "known" };
+  draft.put("reconciliation", { ...row, detail: JSON.stringify({ ...record, providerNanoUsd }) });
+  return { status: "noted" };
+};

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { errorTable } from "../errors.ts";
 import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
-import { address, amounts, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
+import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
 import { receiptSettlement } from "./settlement.ts";
 
@@ -345,6 +345,13 @@ export const statusAnswer = z.strictObject({
       .nullable()
       .describe("The contracts' books in the primary chain's latest block; null while the chain does not tell them."),
     prices: z.strictObject({ snapshot: z.string(), age_s: count, models: count }).nullable(),
+    provider_bill: z
+      .strictObject({ day: z.iso.date(), ...amountsOrNull("listed", "provider") })
+      .nullable()
+      .describe(
+        "The last UTC day that was reconciled: the cost of its requests at list prices, and what the provider charged for " +
+          "it by its own record. An amount is null until it is known. Null: the gateway does not read that record.",
+      ),
     receipt_retention_days: count.describe("How long receipts and their prices are kept. Totals are kept forever."),
   }),
 });

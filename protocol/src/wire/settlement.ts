@@ -98,6 +98,7 @@ const reconciliation = z.strictObject({
   ...amountsOrNull("uses"),
   ...amounts("statements", "debited", "foreign", "unexplained"),
   chunks: count,
+  ...amountsOrNull("listed", "provider"),
 });
 
 export const reconciliationsAnswer = z.strictObject({

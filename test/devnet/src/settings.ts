@@ -59,6 +59,8 @@ const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {
   UPSTREAM_RECORD_URL: simulatorsOwn,
   UPSTREAM_RECORD_KEY: simulatorsOwn,
   UPSTREAM_ADMIN_KEY: simulatorsOwn,
+  UPSTREAM_BILLING_URL: simulatorsOwn,
+  UPSTREAM_BILLING_KEY: simulatorsOwn,
   UPSTREAM_BLOCKED_HEADER: simulatorsOwn,
 };
 /** A machine may have these for other programs: whoever meant this one is told, and nobody is stopped. */

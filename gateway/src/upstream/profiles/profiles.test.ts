@@ -96,6 +96,8 @@ test("each profile has a page, whose settings exist and whose price file is vali
 
 test("a profile that is not there is named with those that are, and keys that a provider cannot make are refused", () => {
   assert.match(throwsFor({ ...needed.generic, UPSTREAM_PROFILE: "toString" }) ?? "", /UPSTREAM_PROFILE: .*venice/);
+  const billing = { ...needed.vllm, UPSTREAM_PROFILE: "vllm", UPSTREAM_BILLING_KEY: "admin" };
+  assert.match(throwsFor(billing) ?? "", /UPSTREAM_BILLING_KEY: cannot be used without UPSTREAM_BILLING_URL/);
   const said = throwsFor({ UPSTREAM_PROFILE: "openai", UPSTREAM_API_KEY: "key", UPSTREAM_ADMIN_KEY: "admin" }) ?? "";
   assert.match(said, /UPSTREAM_ADMIN_KEY: cannot be used/);
 });

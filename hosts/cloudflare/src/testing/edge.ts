@@ -54,6 +54,8 @@ export async function startEdge(
         UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
         UPSTREAM_RECORD_URL: `${simulator.url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
         UPSTREAM_RECORD_KEY: `${masterKey}-admin`,
+        UPSTREAM_BILLING_URL: "/billing/usage-history?startTimestamp={start}&endTimestamp={end}",
+        UPSTREAM_BILLING_KEY: `${masterKey}-admin`,
         PRIMARY_RPC_URL: "http://127.0.0.1:9",
         PRIMARY_CHAIN_ID: "31337",
         SETTLEMENT_ADDRESS: "0x0000000000000000000000000000000000000001",

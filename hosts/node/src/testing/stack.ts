@@ -147,6 +147,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         defaultOutputTokens: 32_768,
         recordUrl: null,
         recordKey: canary,
+        billing: null,
         adminKey: subKeys ? adminKey : null,
         blockedHeader: "x-venice-is-content-violation",
         ...options.upstream,
