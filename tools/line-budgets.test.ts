@@ -14,7 +14,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4350, tests: 1250 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 16_100, tests: 18_600 },
+  gateway: { product: 16_100, tests: 18_650 },
   "hosts/cloudflare": { product: 2200, tests: 4750 },
   "hosts/node": { product: 2350, tests: 9600 },
   keeper: { product: 850, tests: 850 },

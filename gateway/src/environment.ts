@@ -4,6 +4,7 @@ import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Timers } from "@inference/protocol/timers";
 import type { ReadBody, SentBodyJob } from "./inference/requests/body-job.ts";
+import type { Tracing } from "./tracing.ts";
 
 /**
  * The interfaces that the host provides. The gateway uses clock, environment, randomness and network only through
@@ -32,6 +33,8 @@ export type Environment = {
    */
   readLargeBody?: (job: SentBodyJob) => Promise<ReadBody<unknown>>;
   log: Log;
+  /** Absent: no spans are made. The `traceparent` of a paid request goes to the provider either way. */
+  tracing?: Tracing | undefined;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */
   background(work: Promise<unknown>): void;
   timers: Timers;

@@ -4,6 +4,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
 import type { BodyShare } from "../load/body-memory.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
+import type { Trace } from "../tracing.ts";
 import type { OpenOutlet } from "./outlet.ts";
 
 /** The variables of every handler. Hot code reads them with `get`, because `var` creates an object each time. */
@@ -25,6 +26,8 @@ export type GatewayEnv = {
     hasCommonHeaders?: boolean;
     /** The error that it was answered with. */
     code?: ErrorCode;
+    /** Absent: the host makes no traces. */
+    trace?: Trace;
     /** Where the request is counted. */
     route: RouteMetrics;
   };

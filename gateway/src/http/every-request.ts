@@ -1,10 +1,12 @@
 import { makeRequestId } from "@inference/protocol/id";
 import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
 import type { Gateway } from "../gateway.ts";
+import type { Trace } from "../tracing.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
 import { BALANCE_HEADER } from "./money.ts";
+import { readTraceContext } from "./trace-context.ts";
 
 const EXPOSED =
   `x-request-id, ${RECEIPT_HEADER}, ${BALANCE_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
@@ -24,6 +26,8 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       context.set("at", at);
       context.set("requestId", makeRequestId(at, random.bytes(10)));
       context.set("route", elsewhere);
+      const trace = traceOf(context);
+      if (trace !== undefined) context.set("trace", trace);
       let response: Response;
       if (context.req.method === "OPTIONS") {
         response = preflight(context.req.header("access-control-request-headers"));
@@ -41,12 +45,13 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       }
       const waitedMs = context.env?.waitedMs ?? 0;
       gateway.metrics.answered(context.get("route"), response.status, waitedMs + clock.now() - at);
-      gateway.accessLog?.answered(context.get("requestId"), {
-        at,
-        route: context.get("route").name,
-        status: response.status,
-        code: context.get("code") ?? null,
-      });
+      if (gateway.accessLog !== null || trace !== undefined) {
+        const id = context.get("requestId");
+        const code = context.get("code") ?? null;
+        const answer = { route: context.get("route").name, status: response.status, code };
+        gateway.accessLog?.answered(id, { at, ...answer });
+        trace?.span?.answered({ id, ...answer });
+      }
       if (context.get("hasCommonHeaders") === true) return response;
       const { headers } = response;
       for (const [name, value] of Object.entries(commonHeaders(context.get("requestId")))) {
@@ -54,6 +59,13 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       }
       return response;
     };
+}
+
+function traceOf(context: GatewayContext): Trace | undefined {
+  const { tracing } = context.get("gateway").environment;
+  if (tracing === undefined) return undefined;
+  const parent = readTraceContext((name) => context.req.header(name));
+  return { parent, span: tracing.begin({ at: context.get("at"), method: context.req.method, parent }) };
 }
 
 /** Throws 429 `rate_limited`. There is no limit if the client's address is unknown. */

@@ -72,7 +72,8 @@ function requestOf(id: string): InferenceRequest {
   const payer = { kind: "key", digest: "d", keyId: "k" };
   const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
   const route = { name: "chat", passesThrough: false };
-  return { id, at: NOW, route, credential, clientGone: null } as unknown as InferenceRequest;
+  const trace = { parent: null, span: null };
+  return { id, at: NOW, route, credential, clientGone: null, trace } as unknown as InferenceRequest;
 }
 
 test("an admitted request has its turn and is live until it ends, and ends once", async () => {

@@ -14,6 +14,7 @@ import type { Turn } from "../load/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { type Held, takeHold } from "./admission/take-hold.ts";
+import { CallTrace } from "./call-trace.ts";
 import { type Conclusion, conclude, type Ended, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
 import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { GivenUp, startDeadline } from "./deadline.ts";
@@ -49,6 +50,7 @@ export class Call {
   /** What the account can spend: after the hold, then after its durable end. Undefined: unknown, or a capacity pays. */
   availableNanoUsd: NanoUsd | undefined;
   turn: Turn;
+  readonly trace: CallTrace;
   readonly #gateway: Gateway;
   readonly #ownKey: string;
   /** The agent that serves the request; null if it is served with the key of who pays. */
@@ -88,6 +90,7 @@ export class Call {
     this.#chain = chainPartition(gateway.config.settlement.chainId);
     this.#body = upstreamBody;
     this.clientGone = request.clientGone;
+    this.trace = new CallTrace(request.trace);
     this.#deadline = startDeadline(gateway, this);
   }
 
@@ -177,7 +180,9 @@ export class Call {
     if (breaker === null) this.#gateway.breaker.check(model.id, this.#owner, askedAt);
     else breaker.admit(model.id, this.#owner, askedAt);
     try {
-      const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
+      const response = await this.trace.send({ path, model: model.id }, (trace) =>
+        provider.infer({ path, body: this.#body, stream, trace }, this.upstreamKey, this.#abort.signal),
+      );
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
       if (this.#server === null || response.status === 200) this.#body = new Uint8Array(0);
       if (response.status === 200) this.order = withoutFallback(this.order);
@@ -262,19 +267,13 @@ export class Call {
     this.#isStreaming = true;
   }
 
-  /**
-   * Keeps the provider's first id of the answer, which is shown in the receipt. An id that contains a key of ours is
-   * ignored.
-   */
+  /** Keeps the provider's first id of the answer, for the receipt. An id that contains a key of ours is ignored. */
   noteUpstreamId(id: string | null): void {
     if (id === null || this.#upstreamId !== null) return;
     if (this.#gateway.secrets(this.upstreamKey).remove(id) === id) this.#upstreamId = id.slice(0, MAX_ID_CHARACTERS);
   }
 
-  /**
-   * Writes what has been delivered so far, and the provider's id of the answer, to the ledger. Throws if it could not
-   * be written.
-   */
+  /** Writes what was delivered so far, and the provider's id of the answer. Throws if it could not be written. */
   async checkpoint(delivered: Delivered): Promise<void> {
     if (this.#hasEnded) return;
     const deliveredNanoUsd = this.order.quote.chargeForDelivered(delivered);
@@ -309,6 +308,7 @@ export class Call {
     if (this.#hasEnded) return { conclusion, whenDurable: async () => true };
     this.#hasEnded = true;
     this.availableNanoUsd = undefined;
+    this.trace.ended(ending);
     this.turn.leave();
     if (this.#server !== null) {
       gateway.openOffers.ended(this.#server, this.#heldNanoUsd - conclusion.chargeNanoUsd);
@@ -328,6 +328,7 @@ export class Call {
   /** Call it when nothing more of the answer is read. */
   close(): void {
     this.#deadline.cancel();
+    this.trace.close();
   }
 
   /**

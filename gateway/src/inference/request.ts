@@ -2,6 +2,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { OpenOutlet } from "../http/outlet.ts";
 import type { WhenSent } from "../load/answer-memory.ts";
 import type { BodyShare } from "../load/body-memory.ts";
+import type { Trace } from "../tracing.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 
 /** An authenticated request. */
@@ -26,6 +27,7 @@ export type InferenceRequest = {
   clientGone: AbortSignal | null;
   /** Undefined if the host cannot know. */
   whenSent: WhenSent | undefined;
+  trace: Trace;
   /** Begins an answer whose bytes are sent while they arrive. */
   openOutlet: OpenOutlet;
   /** The same request with a new id, for another try: the ledger serves an id once. */

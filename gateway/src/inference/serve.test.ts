@@ -4,6 +4,7 @@ import type { LedgerClient } from "@inference/ledger/client";
 import { GatewayError } from "@inference/protocol/errors";
 import { DAY_MS } from "@inference/protocol/window";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
+import type { CallResult, RequestSpan } from "../tracing.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { ChatOrder } from "./requests/order.ts";
 import { serveInference } from "./serve.ts";
@@ -24,14 +25,15 @@ const order: ChatOrder = {
 
 const twoModels: ChatOrder = { ...order, fallback: { ...order, model: { ...order.model, id: "text-2" } } };
 
-function requestOf(parsed: ChatOrder): InferenceRequest {
+function requestOf(parsed: ChatOrder, span: RequestSpan): InferenceRequest {
   const payer = { kind: "key", digest: "d", keyId: "k" };
   const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
   const parse = () => parsed;
   const route = { name: "chat", passesThrough: false, parse };
   const readBody = async () => [Buffer.from("{}")];
   const rest = { held: { keep() {} }, clientGone: null, idempotencyKey: null, readBody };
-  return { id: "req_1", at: NOW, route, credential, ...rest } as unknown as InferenceRequest;
+  const trace = { parent: null, span };
+  return { id: "req_1", at: NOW, route, credential, trace, ...rest } as unknown as InferenceRequest;
 }
 
 /**
@@ -64,7 +66,11 @@ async function keysOf({
     keys.push(key);
     return { status: statusOf(key), header: () => null, body: (async function* () {})() };
   };
-  await assert.rejects(serveInference(gateway, requestOf(parsed)), GatewayError);
+  const errors: (string | null)[] = [];
+  const context = { traceparent: "", tracestate: null };
+  const span = { answered() {}, call: () => ({ context, end: ({ error }: CallResult) => void errors.push(error) }) };
+  await assert.rejects(serveInference(gateway, requestOf(parsed, span)), GatewayError);
+  assert.deepEqual(errors, keys.map(statusOf).map(String), "each try has a span that ended");
   return { keys, steps };
 }
 

@@ -1,11 +1,12 @@
 import { joinBytes } from "../bytes.ts";
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
+import type { TraceContext } from "../tracing.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
- * The provider's API, and the only place that uses an inference key. Nothing of a client's request is passed on:
- * headers, path and body are written by the gateway.
+ * The provider's API, and the only place that uses an inference key. Nothing of a client's request is passed on: path,
+ * body and headers are written by the gateway. The exception is a well-formed `traceparent` with its `tracestate`.
  */
 export type Provider = {
   /** @param key The master key, or a key that was made under it. */
@@ -30,6 +31,8 @@ type ProviderCall = {
   body: Uint8Array;
   /** The answer is an event stream. */
   stream: boolean;
+  /** The request's place in its trace; absent or null if it has none. */
+  trace?: TraceContext | null;
 };
 
 const MAX_READ_BYTES = 32 * 1024 * 1024;
@@ -55,6 +58,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
         headers: {
           ...headers(call.stream ? "text/event-stream" : "*/*", key),
           "content-type": "application/json",
+          ...traceHeaders(call.trace ?? null),
         },
         body: call.body,
         signal,
@@ -94,6 +98,12 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       return get(url, config.billing.key, signal);
     },
   };
+}
+
+function traceHeaders(trace: TraceContext | null): Record<string, string> {
+  if (trace === null) return {};
+  const { traceparent, tracestate } = trace;
+  return { traceparent, ...(tracestate === null ? {} : { tracestate }) };
 }
 
 /** A whole body. Throws `UpstreamFailure` above the limit. */

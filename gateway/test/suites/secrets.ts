@@ -101,7 +101,8 @@ const intruders: Record<string, string> = {
   "x-request-id": "req_of_theirs",
   range: "bytes=0-1",
   "if-none-match": "*",
-  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, evil",
+  tracestate: "evil=1",
 };
 
 function named(flat: readonly string[] | null): Record<string, string> {
@@ -151,6 +152,38 @@ export function testSecrets(start: StartHost): void {
 
     // Before the faults: a provider that has refused one request is left alone for a while.
     describe("a request to the provider", () => {
+      test("has the client's place in its trace, if that is well formed", async () => {
+        const [path, traceparent] = ["/v1/chat/completions", `00-${"a1".repeat(16)}-${"b2".repeat(8)}-01`];
+        const tracestate = "vendor=a b,tenant@system=1";
+        const cases: [sent: Record<string, string>, passed: Record<string, string>][] = [
+          [
+            { traceparent, tracestate },
+            { traceparent, tracestate },
+          ],
+          ...["vendor", "Vendor=1", "vendor=a=b", "vendor=\u00e9", "vendor=1,", `v=${"1".repeat(511)}`].map(
+            (tracestate): (typeof cases)[0] => [{ traceparent, tracestate }, { traceparent }],
+          ),
+          [{ tracestate }, {}],
+          ...[
+            traceparent.toUpperCase(),
+            `${traceparent}-more`,
+            `${traceparent}, ${traceparent}`,
+            traceparent.replace("00", "01"),
+            traceparent.replace(/a1/g, "00"),
+            traceparent.replace(/b2/g, "00"),
+            "",
+          ].map((wrong): (typeof cases)[0] => [{ traceparent: wrong, tracestate }, {}]),
+        ];
+        const account = await host.account(USD);
+        for (const [index, [sent, passed]] of cases.entries()) {
+          const tag = `trace number ${index}.`;
+          assert.equal((await ask(account, path, routes[path]?.(tag) ?? {}, sent)).status, 200);
+          const got = named(providerRecords(host, tag)[0]?.headers ?? null);
+          const names = ["traceparent", "tracestate"].filter((name) => name in got);
+          assert.deepEqual(Object.fromEntries(names.map((name) => [name, got[name]])), passed, JSON.stringify(sent));
+        }
+      });
+
       test("has our headers and nothing of the client's, on every route", async () => {
         for (const [path, makeBody] of Object.entries(routes)) {
           const account = await host.account(USD);

@@ -1,3 +1,4 @@
+import { httpUrl } from "@inference/gateway/setting-fields";
 import { gatewaySettings } from "@inference/gateway/settings";
 import * as z from "zod";
 
@@ -24,6 +25,11 @@ export const nodeSettings = z.object({
     .string()
     .optional()
     .describe("JavaScript file that the dashboard loads first, for development. BASE_URL must be on this machine."),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      "URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`, that gets a span of each request by OTLP over HTTP. Without it there is no tracing.",
+    ),
   SETTLER_KEYSTORE: z
     .string()
     .optional()

@@ -27,6 +27,7 @@ import { openDollarFollower, openStatements, startPolling } from "./polling.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
+import { openTracing } from "./tracing.ts";
 import { openUpstream } from "./upstream.ts";
 
 export type NodeGatewayOptions = {
@@ -86,6 +87,9 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   await watcher.poll();
   const dollars = openDollarFollower(settings, keyValue);
   const bodies = openBodyThread(config.secret);
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = settings;
+  const traced = { name: config.upstream.profile, url: config.upstream.baseUrl };
+  const tracing = collector === undefined ? undefined : await openTracing(collector, traced);
   const background = makeBackground();
   const dashboard = readDashboard(settings);
   const environment: Environment = {
@@ -107,6 +111,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     upstream,
     readLargeBody: bodies.read,
     log,
+    tracing,
     background: background.add,
     timers,
   };
@@ -127,6 +132,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       await stopPolling();
       await bodies.stop();
       await upstream.close();
+      await tracing?.close();
       await ledger.close();
       database.close();
       keyValue.close();

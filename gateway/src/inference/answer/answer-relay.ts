@@ -249,9 +249,11 @@ function excessOf({ config }: Gateway, call: Call, tap: Tap, receivedBytes: numb
  *
  * @param answered The model that the answer names; null if it names none.
  */
-export function checkModel(gateway: Gateway, { id, order, upstreamKey }: Call, answered: string | null): void {
-  if (answered === null || answered === order.model.id) return;
-  const said = scrub(answered, gateway.secrets(upstreamKey));
+export function checkModel(gateway: Gateway, { id, order, trace, upstreamKey }: Call, answered: string | null): void {
+  if (answered === null) return;
+  const said = answered === order.model.id ? answered : scrub(answered, gateway.secrets(upstreamKey));
+  trace.answeredBy(said);
+  if (answered === order.model.id) return;
   gateway.environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
 }
 

@@ -16,6 +16,7 @@ import { forgetAll } from "@inference/gateway/jobs/forget";
 import { openChain, type TestAccount } from "@inference/gateway/test/fund";
 import { type HostOptions, type HostParts, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
 import { noLimits } from "@inference/gateway/test/no-limits";
+import type { Tracing } from "@inference/gateway/tracing";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";
@@ -62,6 +63,7 @@ export type StackOptions = HostOptions & {
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
   upstream?: Partial<UpstreamConfig>;
+  tracing?: Tracing;
   /** In place of the gateway's own. */
   makeApp?: typeof makeApp;
 };
@@ -111,6 +113,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     upstream,
     readLargeBody: bodies.read,
     log,
+    tracing: options.tracing,
     background: background.add,
     timers: { after: (ms, callback) => timers.after(ms / speed, callback) },
   };
