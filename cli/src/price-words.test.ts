@@ -13,6 +13,7 @@ test("each kind of price is told in its own unit", () => {
       "5.00 and 18.75 above 200000 input tokens",
     ],
     [{ ...none, character: "0.000015" }, "15.00 per M characters"],
+    [{ ...none, audio_second: "0.0001" }, "0.0001 a second of audio"],
     [{ ...none, image: "0.04" }, "0.04 an image"],
     [{ ...none, image: { "1K": "0.09", "4K": "0.24" } }, "an image 0.09 (1K) 0.24 (4K)"],
     [{ ...none, image: "0.3", image_by_quality: { "1K": { low: "0.02" } } }, "0.30 an image, 1K 0.02 (low)"],

@@ -12,12 +12,13 @@ export function perMillion(price: unknown): string {
 /** All of a model's prices but those of its input and its output, in dollars, for people. */
 export function otherPrices(pricing: Pricing): string {
   const { input_cache_read: read, input_cache_write: write, character, image } = pricing;
-  const { extended, image_by_quality: byQuality } = pricing;
+  const { extended, image_by_quality: byQuality, audio_second: second } = pricing;
   const parts = [
     read === undefined ? "" : `${perMillion(read)} per M cached input`,
     write === undefined ? "" : `${perMillion(write)} per M written to the cache`,
     isObject(extended) ? aboveThreshold(extended) : "",
     character === undefined ? "" : `${perMillion(character)} per M characters`,
+    typeof second === "string" ? `${withCents(second)} a second of audio` : "",
     typeof image === "string" ? `${withCents(image)} an image` : "",
     isObject(image) ? `an image ${table(image)}` : "",
     isObject(byQuality) ? Object.entries(byQuality).map(([size, prices]) => `${size} ${table(prices)}`) : "",

@@ -41,6 +41,7 @@ export const models: ReadonlyMap<string, Model> = new Map([
     { kind: "speech", character: 3n * MICRO },
     { features: { voices: ["a", "b"], formats: ["mp3", "wav"] } },
   ),
+  model("listener", { kind: "transcription", second: MICRO }),
   model("flat", { kind: "image", byResolution: { "*": 10_000n * MICRO } }),
   model(
     "sizes",
@@ -63,7 +64,7 @@ export const context: OrderContext = {
   reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
   defaultOutputTokens: 32_768,
   snapshot: { id: "snap", atMs: 1, models },
-  aliases: { smart: ["text-1"], chain: ["gone", "text-1", "embed", "seeing"] },
+  aliases: { smart: ["text-1"], ear: ["listener"], chain: ["gone", "text-1", "embed", "seeing"] },
   user: "u_1",
   chatExtras: {},
 };

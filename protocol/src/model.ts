@@ -30,7 +30,8 @@ export type ImagePrice = {
   /** Per image, by resolution and quality. It takes precedence over `byResolution`. */
   byQuality?: Record<string, Record<string, AttoUsd>>;
 };
-export type Price = TextPrice | EmbeddingPrice | SpeechPrice | ImagePrice;
+export type TranscriptionPrice = { kind: "transcription" /** Per second of audio. */; second: AttoUsd };
+export type Price = TextPrice | EmbeddingPrice | SpeechPrice | ImagePrice | TranscriptionPrice;
 
 export type Model = {
   id: string;

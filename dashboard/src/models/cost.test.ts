@@ -24,6 +24,7 @@ test("a model lists every price that can apply: tiers, the cache, sizes and qual
     "Output above 200,000 input tokens: $18.75",
   ]);
   deepEqual(listed("tts", { prompt: "0", completion: "0", character: "0.000015" }), ["Characters: $15.00"]);
+  deepEqual(listed("asr", { prompt: "0", completion: "0", audio_second: "0.0001" }), ["Seconds of audio: $0.36"]);
   deepEqual(listed("image", { prompt: "0", completion: "0", image: "0.04" }), ["Any size: $0.04"]);
   deepEqual(listed("image", { image: { "1K": "0.02", "2K": "0.05" }, image_by_quality: { high: { "1K": "0.08" } } }), [
     "1K: $0.02",

@@ -5,16 +5,17 @@ import { count } from "../format.ts";
 type Pricing = Readonly<Record<string, unknown>>;
 
 /** The unit of a model's prices. */
-export type Unit = "tokens" | "characters" | "images";
+export type Unit = "tokens" | "characters" | "images" | "seconds";
 
 export function unitOf(pricing: Pricing): Unit {
+  if ("audio_second" in pricing) return "seconds";
   return "image" in pricing ? "images" : "character" in pricing ? "characters" : "tokens";
 }
 
 /**
  * The maximum cost of a request, in nano-dollars, at the highest price that can apply. Undefined: a price is missing.
  *
- * @param input Input tokens or characters, or the number of images.
+ * @param input Input tokens or characters, the number of images, or seconds of audio.
  * @param output The most output tokens.
  */
 export function mostNanoUsd(
@@ -24,17 +25,19 @@ export function mostNanoUsd(
   const unit = unitOf(pricing);
   if (unit === "images") return charged(dearest(pricing.image_by_quality ?? pricing.image), BigInt(input));
   if (unit === "characters") return charged(attoOf(pricing.character), BigInt(input));
+  if (unit === "seconds") return charged(attoOf(pricing.audio_second), BigInt(input));
   return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
-type PriceName = "prompt" | "completion" | "character" | "image";
+type PriceName = "prompt" | "completion" | "character" | "image" | "second";
 type ListedPrice = { of: PriceName; label: string; atto: bigint };
 
 /** Every price that can apply to a request for the model, the usual one of each kind first. */
 export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {
   const unit = unitOf(pricing);
   if (unit === "images") return imagePrices(pricing);
-  const names = unit === "characters" ? CHARACTERS : type === "embedding" ? TOKENS.slice(0, 1) : TOKENS;
+  const ofTokens = type === "embedding" ? TOKENS.slice(0, 1) : TOKENS;
+  const names = unit === "characters" ? CHARACTERS : unit === "seconds" ? SECONDS : ofTokens;
   const extended = (pricing.extended ?? {}) as Pricing;
   const above = ` above ${count(Number(extended.above_prompt_tokens))} input tokens`;
   return [pricing, extended].flatMap((prices) =>
@@ -46,6 +49,7 @@ export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {
 }
 
 const CHARACTERS = [["character", "character", "Characters"]] as const;
+const SECONDS = [["second", "audio_second", "Seconds of audio"]] as const;
 const TOKENS = [
   ["prompt", "prompt", "Input"],
   ["prompt", "input_cache_read", "Input read from the cache"],
@@ -70,9 +74,9 @@ export function priceCell([usual, ...others]: readonly ListedPrice[]): string | 
   return `${others.some(({ atto }) => atto > usual.atto) ? "from " : ""}${shownPrice(usual)}`;
 }
 
-/** Dollars for a million tokens or characters, or for an image, as an exact decimal. */
+/** Dollars for a million tokens or characters, for an image, or for an hour of audio, as an exact decimal. */
 export function shownPrice({ of, atto }: ListedPrice): string {
-  const scaled = of === "image" ? atto : atto * 1_000_000n;
+  const scaled = of === "image" ? atto : of === "second" ? atto * 3_600n : atto * 1_000_000n;
   const digits = scaled.toString().padStart(19, "0");
   const fraction = digits.slice(-18).replace(/0+$/, "");
   return `$${digits.slice(0, -18)}.${fraction.padEnd(2, "0")}`;

@@ -10,6 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   text: "Chat and text",
   embedding: "Embeddings",
   tts: "Speech",
+  asr: "Transcription",
   image: "Images",
 };
 
@@ -138,4 +139,5 @@ const COLUMNS = {
   },
   characters: { caption: "Dollars for a million characters", prices: [["Characters", "character"]] },
   images: { caption: "Dollars for an image", prices: [["Image", "image"]] },
+  seconds: { caption: "Dollars for an hour of audio", prices: [["Audio", "second"]] },
 } as const;

@@ -8,6 +8,7 @@ const INPUT: Readonly<Record<Unit, string>> = {
   tokens: "Input tokens",
   characters: "Characters to be spoken",
   images: "Images",
+  seconds: "Seconds of audio",
 };
 
 /** A form that shows the maximum cost of a request. */

@@ -70,6 +70,11 @@ test("speech has the same field as text, and it means characters", () => {
   assert.deepEqual(model.features, { voices: ["a", "b"], defaultVoice: "a", formats: ["mp3"], defaultFormat: "mp3" });
 });
 
+test("a transcription has a price per second of audio", () => {
+  const pricing = { per_audio_second: { usd: 0.000031480000000000004 } };
+  assert.deepEqual(only(read(row("a", "asr", pricing))).price, { kind: "transcription", second: 31_480n * NANO });
+});
+
 test("an embedding has the price of its input and the context of one input", () => {
   const pricing = { input: { usd: 0.0125 }, output: { usd: 0.0125 } };
   const model = only(read(row("e", "embedding", pricing, { maxInputTokens: 8192 })));
@@ -108,7 +113,7 @@ test("what cannot be priced or served is left out, with a reason", () => {
     reason(row("x", "text", text, { deprecation: { autoRemap: true, date: "2026-01-01T00:00:00Z" } })),
     /retired/,
   );
-  for (const type of ["asr", "video", "music", "inpaint", "upscale"]) {
+  for (const type of ["video", "music", "inpaint", "upscale"]) {
     assert.match(reason(row("x", type, { generation: { usd: 1 } })), new RegExp(`no route serves its type ${type}`));
   }
   assert.match(reason({ type: "text", model_spec: { pricing: text } }), /no usable id/);

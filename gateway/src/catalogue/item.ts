@@ -17,10 +17,11 @@ export function leaveOut(reason: string): never {
 export type PriceUnit = { unitsPowerOfTen: number; places: number };
 export const perMillion: PriceUnit = { unitsPowerOfTen: 6, places: 10 };
 export const perImage: PriceUnit = { unitsPowerOfTen: 0, places: 10 };
+export const perSecond: PriceUnit = { unitsPowerOfTen: 0, places: 10 };
 export const perToken: PriceUnit = { unitsPowerOfTen: 0, places: 18 };
 
 const ATTO_PLACES = 18;
-/** A dollar per token, a thousand dollars per image: a higher price is a mistake. */
+/** A dollar per token or second, a thousand dollars per image: a higher price is a mistake. */
 const MAX_ATTO = { token: 10n ** 18n, image: 10n ** 21n };
 
 /** Atto-dollars per unit; undefined if there is no price. Zero is a price; a price that rounds to zero is rejected. */

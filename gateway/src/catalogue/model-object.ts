@@ -14,7 +14,7 @@ export function toModelObject(model: Model): Record<string, unknown> {
     object: "model",
     created: model.created,
     owned_by: model.ownedBy,
-    type: price.kind === "speech" ? "tts" : price.kind,
+    type: typeNames[price.kind],
     ...(features.name === undefined ? {} : { name: features.name }),
     display_name: features.name ?? model.id,
     created_at: new Date(Math.min(model.created, MAX_CREATED_S) * 1000).toISOString(),
@@ -31,6 +31,15 @@ export function toModelObject(model: Model): Record<string, unknown> {
     ),
   };
 }
+
+/** The provider's names of the kinds of models. */
+const typeNames = {
+  text: "text",
+  embedding: "embedding",
+  image: "image",
+  speech: "tts",
+  transcription: "asr",
+} as const;
 
 /** The last second of the year 9999. */
 const MAX_CREATED_S = 253_402_300_799;

@@ -7,6 +7,7 @@ import {
   type PriceUnit,
   perImage,
   perMillion,
+  perSecond,
   present,
   type ReadItem,
   readPrice,
@@ -17,7 +18,8 @@ import {
 
 /**
  * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and
- * embeddings, per million characters for speech under the same name `input`, per image by resolution and quality. A
+ * embeddings, per million characters for speech under the same name `input`, per second for audio, per image by
+ * resolution and quality. A
  * price of a name that is not listed here leaves the model out.
  */
 export const readModelSpec: ReadItem = (item, id, { atMs, betaModels }) => {
@@ -48,6 +50,7 @@ function readPricing(type: string, pricing: JsonObject): Price {
   if (type === "text") return textPrice(pricing);
   if (type === "embedding") return { kind: "embedding", input: requireUsd(pricing, "input", perMillion) };
   if (type === "tts") return { kind: "speech", character: requireUsd(pricing, "input", perMillion) };
+  if (type === "asr") return { kind: "transcription", second: requireUsd(pricing, "per_audio_second", perSecond) };
   return imagePrice(pricing);
 }
 
@@ -57,6 +60,7 @@ const pricingKeys = new Map([
   ["text", [...rateKeys, "extended"]],
   ["embedding", ["input", "output"]],
   ["tts", ["input"]],
+  ["asr", ["per_audio_second"]],
   ["image", ["generation", "resolutions", "quality", "upscale"]],
 ]);
 

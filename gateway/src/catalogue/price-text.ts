@@ -43,6 +43,8 @@ function readPricing(kind: Price["kind"], pricing: Pricing): Price {
       return { kind, input: atto(pricing.prompt) };
     case "speech":
       return { kind, character: atto(pricing.character) };
+    case "transcription":
+      return { kind, second: atto(pricing.audio_second) };
     case "image": {
       const { image, image_by_quality: byQuality } = pricing;
       return {

@@ -24,6 +24,7 @@ test("a price file has every kind of model, at exact prices", () => {
     },
     { id: "e", type: "embedding", context_tokens: 8192, usd_per_million_tokens: { input: "0.0125" } },
     { id: "s", type: "speech", usd_per_million_characters: "3.5", owned_by: "o", created: 7 },
+    { id: "a", type: "transcription", usd_per_audio_second: "0.0001" },
     { id: "i", type: "image", usd_per_image: "0" },
     {
       id: "q",
@@ -46,6 +47,7 @@ test("a price file has every kind of model, at exact prices", () => {
     features: { supportsVision: true },
   });
   assert.deepEqual(models.get("e")?.price, { kind: "embedding", input: 125n * 10n ** 8n });
+  assert.deepEqual(models.get("a")?.price, { kind: "transcription", second: 100_000n * NANO });
   assert.deepEqual(models.get("s")?.price, { kind: "speech", character: 3500n * NANO });
   assert.equal(models.get("s")?.ownedBy, "o");
   assert.deepEqual(models.get("i")?.price, { kind: "image", byResolution: { "*": 0n } });

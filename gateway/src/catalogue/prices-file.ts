@@ -12,6 +12,7 @@ import * as z from "zod";
  *       { "id": "some-embedding", "type": "embedding", "context_tokens": 8192,
  *         "usd_per_million_tokens": { "input": "0.02" } },
  *       { "id": "some-voice", "type": "speech", "usd_per_million_characters": "3.5" },
+ *       { "id": "some-listener", "type": "transcription", "usd_per_audio_second": "0.0001" },
  *       { "id": "flat-image", "type": "image", "usd_per_image": "0.01" },
  *       { "id": "some-image", "type": "image", "usd_per_image": { "1K": "0.27", "2K": "0.4" },
  *         "usd_per_image_by_quality": { "1K": { "low": "0.05", "high": "0.26" } },
@@ -28,7 +29,7 @@ const atto = (decimals: number) =>
     return z.NEVER;
   });
 const perMillion = atto(2);
-const perImage = atto(8);
+const perUnit = atto(8);
 
 const rates = {
   input: perMillion,
@@ -85,11 +86,12 @@ const model = z.discriminatedUnion("type", [
     usd_per_million_tokens: z.strictObject({ input: perMillion }),
   }),
   z.strictObject({ ...common, type: z.literal("speech"), usd_per_million_characters: perMillion }),
+  z.strictObject({ ...common, type: z.literal("transcription"), usd_per_audio_second: perUnit }),
   z.strictObject({
     ...common,
     type: z.literal("image"),
-    usd_per_image: z.union([perImage, z.record(z.string().min(1), perImage)]),
-    usd_per_image_by_quality: z.record(z.string().min(1), z.record(z.string().min(1), perImage)).optional(),
+    usd_per_image: z.union([perUnit, z.record(z.string().min(1), perUnit)]),
+    usd_per_image_by_quality: z.record(z.string().min(1), z.record(z.string().min(1), perUnit)).optional(),
   }),
 ]);
 
@@ -121,6 +123,8 @@ function priceOf(row: Row): Price {
       return { kind: "embedding", input: row.usd_per_million_tokens.input };
     case "speech":
       return { kind: "speech", character: row.usd_per_million_characters };
+    case "transcription":
+      return { kind: "transcription", second: row.usd_per_audio_second };
     case "image": {
       const price = row.usd_per_image;
       const byResolution = typeof price === "bigint" ? { "*": price } : price;

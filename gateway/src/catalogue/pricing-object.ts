@@ -3,12 +3,14 @@ import { formatDecimal } from "@inference/protocol/money";
 
 /**
  * Prices as GET /models lists them: exact decimal strings in dollars per unit. `prompt` and `completion` are per token,
- * and "0" where something else is charged: `character`, or `image`, which is one price or a table by resolution.
+ * and "0" where something else is charged: `character`, `audio_second`, or `image`, which is one price or a table by
+ * resolution.
  */
 export type PricingObject = Rates & {
   /** The rates of a request with more prompt tokens than this. */
   extended?: Rates & { above_prompt_tokens: number };
   character?: string;
+  audio_second?: string;
   image?: string | Record<string, string>;
   image_by_quality?: Record<string, Record<string, string>>;
 };
@@ -27,6 +29,8 @@ export function pricingOf(price: Price): PricingObject {
       return { prompt: usd(price.input), completion: "0" };
     case "speech":
       return { prompt: "0", completion: "0", character: usd(price.character) };
+    case "transcription":
+      return { prompt: "0", completion: "0", audio_second: usd(price.second) };
     case "image": {
       const flat = price.byResolution["*"];
       return {

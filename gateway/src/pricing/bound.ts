@@ -1,6 +1,11 @@
 import type { AttoUsd, TextPrice, TokenRates } from "@inference/protocol/model";
 /** The most tokens that a request can be billed for. */
-export type TokenBound = { promptTokens: number; completionTokens: number };
+export type TokenBound = {
+  promptTokens: number;
+  completionTokens: number;
+  /** The length of the audio to transcribe, in milliseconds. Its answer reports a duration in place of tokens. */
+  audioMs?: number;
+};
 
 const TOKENS_PER_MESSAGE = 32;
 const TOKENS_PER_REQUEST = 256;

@@ -5,6 +5,7 @@ import type {
   SpeechPrice,
   TextPrice,
   TokenRates,
+  TranscriptionPrice,
 } from "@inference/protocol/model";
 import { attoToNanoUsdUp, MAX_NANO_USD, type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
@@ -41,6 +42,11 @@ export function imageAtto(price: ImagePrice, resolution: string, quality: string
 
 export function speechAtto(price: SpeechPrice, characters: number): AttoUsd {
   return BigInt(characters) * price.character;
+}
+
+/** The cost of audio. A thousandth of an atto-dollar is rounded up. */
+export function audioAtto(price: TranscriptionPrice, audioMs: number): AttoUsd {
+  return (BigInt(audioMs) * price.second + 999n) / 1000n;
 }
 
 /** The cost of a usage: `chargeAtto`, rounded up once. */

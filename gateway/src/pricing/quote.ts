@@ -1,9 +1,16 @@
 import { fail } from "@inference/protocol/errors";
-import type { AttoUsd, EmbeddingPrice, ImagePrice, SpeechPrice, TextPrice } from "@inference/protocol/model";
+import type {
+  AttoUsd,
+  EmbeddingPrice,
+  ImagePrice,
+  SpeechPrice,
+  TextPrice,
+  TranscriptionPrice,
+} from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
 import { dearest, reachableTiers, type TokenBound, tiersAffordableTokens, tiersMaxAtto } from "./bound.ts";
-import { chargeForUsage, chargeToNanoUsdUp, imageAtto, speechAtto } from "./charge.ts";
+import { audioAtto, chargeForUsage, chargeToNanoUsdUp, imageAtto, speechAtto } from "./charge.ts";
 import type { TokenUsage } from "./usage.ts";
 /** The delivered content of an answer whose usage is unknown. */
 export type Delivered = {
@@ -77,7 +84,8 @@ export type QuoteTerms =
   | ({ kind: "text" } & TextTerms)
   | ({ kind: "embedding" } & EmbeddingTerms)
   | ({ kind: "image" } & ImageTerms)
-  | ({ kind: "speech" } & SpeechTerms);
+  | ({ kind: "speech" } & SpeechTerms)
+  | ({ kind: "transcription" } & TranscriptionTerms);
 
 /** Throws `unpriced_option` for an image without a price. */
 export function makeQuote(terms: QuoteTerms): Quote {
@@ -90,6 +98,8 @@ export function makeQuote(terms: QuoteTerms): Quote {
       return quoteImage(terms);
     case "speech":
       return quoteSpeech(terms);
+    case "transcription":
+      return quoteTranscription(terms);
   }
 }
 
@@ -227,4 +237,29 @@ export function quoteSpeech(request: SpeechTerms): Quote {
   return quoteFlat(request.snapshotId, atto, (delivered) =>
     isNothingDelivered(delivered) ? 0 : chargeToNanoUsdUp(atto),
   );
+}
+
+type TranscriptionTerms = {
+  snapshotId: string;
+  price: TranscriptionPrice;
+  /** The length of the audio by its own frames, in milliseconds. */
+  audioMs: number;
+};
+
+/** Providers round up to the next second, and count the padding of an encoder. */
+const AUDIO_MARGIN_MS = 1_000;
+
+/** Audio costs its reported duration. Without a report it costs its own length as soon as a transcript came. */
+export function quoteTranscription({ snapshotId, price, audioMs }: TranscriptionTerms): TokenQuote {
+  const costOf = (ms: number): NanoUsd => chargeToNanoUsdUp(audioAtto(price, ms));
+  return {
+    snapshotId,
+    bound: { promptTokens: 0, completionTokens: 0, audioMs },
+    maxNanoUsd: costOf(Math.ceil(audioMs / 1000) * 1000 + AUDIO_MARGIN_MS),
+    flatNanoUsd: null,
+    chargeForUsage: (usage) => costOf(usage.audioMs ?? 0),
+    chargeForDelivered: (delivered) => (isNothingDelivered(delivered) ? 0 : costOf(audioMs)),
+    chargeForPrompt: () => costOf(audioMs),
+    affordableTokens: () => null,
+  };
 }

@@ -3,8 +3,8 @@ import { asObject } from "../json-object.ts";
 import type { TokenBound } from "./bound.ts";
 
 /**
- * What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known
- * before.
+ * What a provider's answer says it used. Text and embeddings are measured in tokens; transcriptions in
+ * time; images and speech in units known before.
  */
 export type TokenUsage = {
   /** Includes the two cache counts. */
@@ -14,6 +14,8 @@ export type TokenUsage = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   reasoningTokens: number;
+  /** The duration of transcribed audio, in milliseconds. It has no tokens. */
+  audioMs?: number;
 };
 
 /**
@@ -66,6 +68,28 @@ export function reportedCost({ cost, usage }: Readonly<Record<string, unknown>>)
   if (typeof usd !== "number" || !(usd >= 0 && usd * 1e9 <= MAX_NANO_USD)) return {};
   return { costNanoUsd: Math.round(usd * 1e9) };
 }
+
+/** The members of an answer that may have its usage. */
+export type UsageMembers = { usage?: unknown; duration?: unknown };
+
+/** The usage of an answer: its tokens, or of a transcription its duration. */
+export function readUsage({ usage, duration }: UsageMembers, bound?: TokenBound): UsageReading {
+  return bound?.audioMs === undefined ? parseUsage(usage, bound) : parseDuration(asObject(usage)?.seconds ?? duration);
+}
+
+/** @param seconds `usage.seconds` (OpenAI), else `duration` (OpenAI, Venice): a number, or its text. */
+function parseDuration(seconds: unknown): UsageReading {
+  if (isAbsent(seconds)) return "missing";
+  const audioMs = Math.round(Number(seconds) * 1000);
+  const isDuration = typeof seconds === "number" || (typeof seconds === "string" && seconds.trim() !== "");
+  // Audio that was transcribed has a duration.
+  if (!isDuration || !(audioMs > 0 && audioMs <= ABSURD_AUDIO_MS)) return "malformed";
+  return { ...noTokens, audioMs };
+}
+
+const noTokens = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+/** 24 days. */
+const ABSURD_AUDIO_MS = 2 ** 31;
 
 /** No request uses this many tokens. */
 const ABSURD_TOKENS = 2 ** 31;

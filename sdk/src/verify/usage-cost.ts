@@ -1,10 +1,11 @@
 import { attoToNanoUsdUp, parseDecimal } from "@inference/protocol/money";
 import type { ListedReceipt } from "../spending.ts";
 
-/** The cost of a receipt's usage at given prices, in nano-dollars. Undefined: the prices are not for tokens. */
+/** The cost of a receipt's usage at given prices, in nano-dollars. Undefined: the prices are not for tokens or time. */
 export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, unknown>>): number | undefined {
   const { tokens_prompt: prompt, tokens_completion: completion } = receipt;
   const { native_tokens_cached: cached, native_tokens_cache_write: written } = receipt;
+  if ("audio_second" in pricing) return costOfAudio(receipt.audio_seconds ?? null, attoOf(pricing.audio_second));
   if (prompt === null || completion === null) return undefined;
   return costOfTokens({ prompt, completion, cached: cached ?? 0, written: written ?? 0 }, pricing);
 }
@@ -29,7 +30,7 @@ function costOfTokens(
   { prompt, completion, cached, written }: Tokens,
   pricing: Readonly<Record<string, unknown>>,
 ): number | undefined {
-  if ("character" in pricing || "image" in pricing) return undefined;
+  if ("character" in pricing || "image" in pricing || "audio_second" in pricing) return undefined;
   const { extended } = pricing as { extended?: Record<string, unknown> & { above_prompt_tokens: number } };
   const rates = extended !== undefined && prompt > extended.above_prompt_tokens ? extended : pricing;
   const input = attoOf(rates.prompt);
@@ -40,6 +41,11 @@ function costOfTokens(
   const [reads, writes] = [BigInt(cached), BigInt(written)];
   const plain = BigInt(prompt) - reads - writes;
   return attoToNanoUsdUp(plain * input + reads * readRate + writes * writeRate + BigInt(completion) * output);
+}
+
+function costOfAudio(seconds: number | null, price: bigint | undefined): number | undefined {
+  if (seconds === null || price === undefined) return undefined;
+  return attoToNanoUsdUp((BigInt(Math.round(seconds * 1000)) * price + 999n) / 1000n);
 }
 
 function attoOf(price: unknown): bigint | undefined {

@@ -11,12 +11,14 @@ const routes: Record<Price["kind"], string> = {
   embedding: "/v1/embeddings",
   image: "/v1/image/generate or /v1/images/generations",
   speech: "/v1/audio/speech",
+  transcription: "/v1/audio/transcriptions",
 };
 const nouns: Record<Price["kind"], string> = {
   text: "a text model",
   embedding: "an embedding model",
   image: "an image model",
   speech: "a speech model",
+  transcription: "a transcription model",
 };
 const SHOWN = 100;
 
