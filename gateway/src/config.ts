@@ -124,7 +124,7 @@ export const requestSettings = {
     "CHAT_BODY_BYTES",
     whole(64 * MIB, 1_024)
       .default(8 * MIB)
-      .describe("Largest body of a chat request."),
+      .describe("Largest body of a chat request, and of a request with a file."),
   ),
   otherBodyBytes: setting(
     "OTHER_BODY_BYTES",

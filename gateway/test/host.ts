@@ -104,12 +104,13 @@ export function hostOf<Parts extends HostParts>(parts: Parts): Parts & HostUnder
       fetch(`${parts.url}${path}`, {
         method,
         headers: {
-          "content-type": "application/json",
+          // Of a form `fetch` sets it.
+          ...(body instanceof FormData ? {} : { "content-type": "application/json" }),
           ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
           ...(signal === undefined ? {} : parts.headersFor(signal)),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: isWritten(body) ? body : JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
       }),
     async balance(address) {
@@ -118,6 +119,10 @@ export function hostOf<Parts extends HostParts>(parts: Parts): Parts & HostUnder
     },
   };
   return Object.assign(parts, more);
+}
+
+function isWritten(body: unknown): body is string | FormData {
+  return typeof body === "string" || body instanceof FormData;
 }
 
 /** Sets an identity's capacity of today, as if the pool had just been read. */

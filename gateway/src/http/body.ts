@@ -18,7 +18,7 @@ export type SenderProof = {
 };
 
 /**
- * Reads a request's body in blocks, within a size and a time. Errors: 415 for another media type than JSON or an
+ * Reads a request's body in blocks, within a size and a time. Errors: 415 for another media type than expected or an
  * unknown encoding, 413 above the size, encoded or decoded, 408 after the time, 503 if memory is short.
  *
  * @param proof Required before a body is decoded, or of more than `unprovenBodyBytes` read, and while memory is scarce
@@ -28,10 +28,14 @@ export async function readBody(
   context: GatewayContext,
   maxBytes: number,
   proof: SenderProof | null,
+  type: BodyType = "json",
 ): Promise<Uint8Array[]> {
   const { req } = context;
-  const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") {
+  const isForm = formTypeOf(context) !== undefined;
+  if (type === "form" && !isForm) {
+    fail("unsupported_media_type", "Send a form with `Content-Type: multipart/form-data`.");
+  }
+  if (type === "json" && mediaTypeOf(context) !== "application/json") {
     fail("unsupported_media_type", "Send a JSON body with `Content-Type: application/json`.");
   }
   const encoding = encodingOf(context);
@@ -44,6 +48,18 @@ export async function readBody(
   if (encoding === null) return blocks;
   await proof?.require(maxBytes);
   return [await readDecoded(context, maxBytes, encoding, joinBytes(blocks))];
+}
+
+/** What a route takes as a body. */
+export type BodyType = "json" | "form";
+
+/** The `Content-Type` of a body that is a form; undefined for any other. */
+export function formTypeOf(context: GatewayContext): string | undefined {
+  return mediaTypeOf(context) === "multipart/form-data" ? context.req.header("content-type") : undefined;
+}
+
+function mediaTypeOf({ req }: GatewayContext): string | undefined {
+  return req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 }
 
 /**

@@ -174,14 +174,14 @@ export class Call {
     const { clock } = environment;
     // Not every transport says that nothing was sent.
     if (this.isAborted) throw new UpstreamFailure("not_sent", "the request was given up before");
-    const { upstreamPath: path, stream, model } = this.order;
+    const { upstreamPath: path, upstreamType: type, stream, model } = this.order;
     const askedAt = clock.now();
     const breaker = this.#server === null ? this.#gateway.breaker : null;
     if (breaker === null) this.#gateway.breaker.check(model.id, this.#owner, askedAt);
     else breaker.admit(model.id, this.#owner, askedAt);
     try {
       const response = await this.trace.send({ path, model: model.id }, (trace) =>
-        provider.infer({ path, body: this.#body, stream, trace }, this.upstreamKey, this.#abort.signal),
+        provider.infer({ path, body: this.#body, type, stream, trace }, this.upstreamKey, this.#abort.signal),
       );
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
       if (this.#server === null || response.status === 200) this.#body = new Uint8Array(0);

@@ -8,8 +8,8 @@ export type InferenceRoute = BodyParser<ParsedOrder> & {
   name: string;
   /** The answer's bytes go to the client as they come, whatever the request said. */
   passesThrough: boolean;
-  /** The list in a whole JSON answer that is what was asked for; null where answers are bytes only. */
-  content: { field: "choices" | "data" | "images"; elements: ElementKind } | null;
+  /** The member of a whole JSON answer that is what was asked for, a list or a text; null where answers are bytes only. */
+  content: { field: "choices" | "data" | "images" | "text"; elements: ElementKind } | null;
   /** The fields of a whole JSON answer that a client gets to see. */
   answerFields: readonly string[];
 };

@@ -15,6 +15,8 @@ export type InferenceRequest = {
   client: string | undefined;
   /** Reads the body. Call it once: the request does not keep a body, which may be large. */
   readBody(): Promise<readonly Uint8Array[]>;
+  /** The `Content-Type` of a body that is a form. */
+  formType?: string | undefined;
   /** The request's part of the memory for bodies. */
   held: BodyShare;
   /** The `Idempotency-Key`; null if there is none. */

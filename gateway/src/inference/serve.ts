@@ -58,7 +58,9 @@ async function readOrder(
   request: InferenceRequest,
 ): Promise<{ order: WrittenOrder; claim: Claim | null } | Response> {
   const { credential, route, held } = request;
-  const job = { blocks: await request.readBody(), wantsFingerprint: request.idempotencyKey !== null };
+  const { formType, idempotencyKey } = request;
+  const blocks = await request.readBody();
+  const job = { blocks, wantsFingerprint: idempotencyKey !== null, ...(formType === undefined ? {} : { formType }) };
   const read = await readBodyOf(gateway, credential.partition, route, job);
   const claim = claimOf(request, read.fingerprint);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);

@@ -200,6 +200,7 @@ describe("GET /api/v1/generation", () => {
       native_tokens_reasoning: 5,
       native_tokens_cached: 7,
       native_tokens_cache_write: 0,
+      audio_seconds: null,
       served_by: "protocol",
       offer: null,
       rebate: 0,

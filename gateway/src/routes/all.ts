@@ -3,6 +3,7 @@ import { getActivity } from "./activity.ts";
 import { deleteOffer, getOffer, putOffer } from "./agents-offer.ts";
 import { getAsset } from "./assets-name.ts";
 import { createSpeech } from "./audio-speech.ts";
+import { createTranscription } from "./audio-transcriptions.ts";
 import { signIn, signOut } from "./auth.ts";
 import { getNonce } from "./auth-nonce.ts";
 import { createChatCompletion } from "./chat-completions.ts";
@@ -50,6 +51,7 @@ export const endpoints: readonly Endpoint[] = [
   createImage,
   generateImage,
   createSpeech,
+  createTranscription,
   listModels,
   getModelTraits,
   getModelCompatibility,

@@ -33,6 +33,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
     native_tokens_cache_write: usage?.cacheWriteTokens ?? null,
+    audio_seconds: usage?.audioMs === undefined ? null : usage.audioMs / 1000,
     served_by: server ?? (receipt.keyId === null ? null : "protocol"),
     offer,
     ...amounts({ rebate: offer === null ? 0 : rebateOf(receipt.chargeNanoUsd) }),

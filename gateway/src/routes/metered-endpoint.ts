@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/proto
 import { makeRequestId } from "@inference/protocol/id";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
-import { readBody } from "../http/body.ts";
+import { type BodyType, formTypeOf, readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
@@ -20,6 +20,8 @@ import { meteredErrors } from "./endpoint-errors.ts";
 type MeteredDeclaration = InferenceRoute &
   Pick<Operation, "path" | "id" | "title" | "about" | "answers"> & {
     body: NamedSchema;
+    /** JSON if absent. */
+    bodyType?: BodyType;
     /** The setting that limits the body's size; `otherBodyBytes` if absent. */
     bodyLimit?: BodyLimit;
     /** Errors that other metered endpoints do not have. */
@@ -37,6 +39,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     title,
     about,
     body,
+    bodyType = "json",
     answers,
     errors = [],
     bodyLimit = "otherBodyBytes",
@@ -55,13 +58,14 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     credentials: ["API key", "session"],
     headers,
     body,
+    ...(bodyType === "form" ? { bodyMediaType: "multipart/form-data" } : {}),
     answers,
     errors: [...meteredErrors, ...errors],
     ...(errorSchema === undefined ? {} : { errorSchema }),
     ...(errorStatuses === undefined ? {} : { errorStatuses }),
     parser: route,
     metered: route,
-    handle: handleInference(route, bodyLimit),
+    handle: handleInference(route, { bodyLimit, bodyType }),
   });
 }
 
@@ -76,7 +80,10 @@ const headers = {
 };
 
 /** Serves a request. Its credential decides who pays. */
-function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointHandler {
+function handleInference(
+  route: InferenceRoute,
+  { bodyLimit, bodyType }: { bodyLimit: BodyLimit; bodyType: BodyType },
+): EndpointHandler {
   return async function inference(context: GatewayContext): Promise<Response> {
     const gateway = context.get("gateway");
     const credential = requireCredential(context);
@@ -96,7 +103,8 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
         route,
         credential,
         client: context.get("client"),
-        readBody: () => readBody(context, gateway.config.request[bodyLimit], proof),
+        readBody: () => readBody(context, gateway.config.request[bodyLimit], proof, bodyType),
+        formType: bodyType === "json" ? undefined : formTypeOf(context),
         held: context.get("held"),
         idempotencyKey,
         ...readTag(context),

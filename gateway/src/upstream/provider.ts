@@ -29,6 +29,8 @@ type ProviderCall = {
   /** Below the provider's base URL. The endpoint's `parse` names it, never the client. */
   path: string;
   body: Uint8Array;
+  /** The body's `Content-Type`; JSON if absent. */
+  type?: string | undefined;
   /** The answer is an event stream. */
   stream: boolean;
   /** The request's place in its trace; absent or null if it has none. */
@@ -57,7 +59,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
         url: `${config.baseUrl}${call.path}`,
         headers: {
           ...headers(call.stream ? "text/event-stream" : "*/*", key),
-          "content-type": "application/json",
+          "content-type": call.type ?? "application/json",
           ...traceHeaders(call.trace ?? null),
         },
         body: call.body,

@@ -20,6 +20,7 @@ import { testIdempotency } from "./idempotency.ts";
 import { testKeyTerms } from "./key-terms.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testCeiling, testLimits } from "./limits.ts";
+import { testMedia } from "./media.ts";
 import { testMessages } from "./messages.ts";
 import { testOtherClients } from "./other-clients.ts";
 import { testProviderFailures } from "./provider-failures.ts";
@@ -34,6 +35,7 @@ export function testHostBehaviour(start: StartHost): void {
   testLargeBodies(start);
   testLimits(start);
   testKeyTerms(start);
+  testMedia(start);
   testTime(start);
 }
 
@@ -53,6 +55,7 @@ export function testSettlement(start: StartHost): void {
   testOddContent(start);
   testDepartures(start);
   testOtherApis(start);
+  testMedia(start);
 }
 
 /** The requests and answers of each API's clients. */

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { pricesUnknown } from "@inference/gateway/catalogue/price-list";
 import { makeReasoningSeal } from "@inference/gateway/inference/answer/reasoning-seal";
-import { type ReadBody, readBody, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
+import { type ReadBody, readBody, readForm, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
 import { endpoints } from "@inference/gateway/routes/all";
+import { wav } from "@inference/gateway/test/audio";
 import { context, models } from "@inference/gateway/test/models";
 import { openBodyThread } from "./body-thread.ts";
 
@@ -58,6 +59,19 @@ describe("the thread reads a body like the event loop:", () => {
       assert.deepEqual(await thread.read(jobOf(parser, JSON.stringify(body))), expected);
     });
   }
+
+  test("a form", async () => {
+    const form = `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nlistener\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${Buffer.from(wav(2_000)).toString("latin1")}\r\n--b--\r\n`;
+    const job = () => ({
+      ...jobOf("transcription", ""),
+      blocks: [new Uint8Array(Buffer.from(form, "latin1"))],
+      formType: "multipart/form-data; boundary=b",
+    });
+    const parser = parsers.get("transcription") ?? assert.fail();
+    const expected = await readForm(parser, job(), () => ({ ...settings, reasoningSeal, snapshot }));
+    assert.ok("parsed" in expected);
+    assert.deepEqual(await thread.read(job()), expected);
+  });
 
   for (const text of ["{", '{"a":1,"a":2}', '{"model":"text-1"}', '{"model":"none","messages":[]}', '{"a":1e999}']) {
     test(`a refusal of ${text}`, async () => {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { pricesUnknown } from "@inference/gateway/catalogue/price-list";
 import { makeReasoningSeal } from "@inference/gateway/inference/answer/reasoning-seal";
-import { type ReadBody, readBody, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
+import { type ReadBody, readBody, readForm, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
 import { asObject } from "@inference/gateway/json-object";
 import { endpoints } from "@inference/gateway/routes/all";
 import { randomBytes } from "./random.ts";
@@ -16,11 +16,12 @@ const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes });
 const parsers = new Map(endpoints.flatMap(({ parser }) => (parser === undefined ? [] : [[parser.name, parser]])));
 let prices: SentBodyJob["snapshot"] = null;
 
-parentPort?.on("message", ({ parser: name, context, snapshot, ...job }: BodyMessage) => {
+parentPort?.on("message", async ({ parser: name, context, snapshot, ...job }: BodyMessage) => {
   if (snapshot !== undefined) prices = snapshot;
   const parser = parsers.get(name);
   if (parser === undefined) throw new Error(`no endpoint has the parser ${name}`);
-  const read = readBody(parser, job, () => ({ ...context, reasoningSeal, snapshot: prices ?? pricesUnknown() }));
+  const contextOf = () => ({ ...context, reasoningSeal, snapshot: prices ?? pricesUnknown() });
+  const read = job.formType === undefined ? readBody(parser, job, contextOf) : await readForm(parser, job, contextOf);
   parentPort?.postMessage(read, buffersOf(read));
 });
 

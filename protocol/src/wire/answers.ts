@@ -68,6 +68,17 @@ export const embeddingsAnswer = z.looseObject({
   usage: usage.optional(),
 });
 
+export const transcriptionAnswer = z.looseObject({
+  text: z.string(),
+  duration: z.union([z.number(), z.string()]).optional().describe("Seconds."),
+  usage: z.strictObject({
+    type: z.literal("duration"),
+    seconds: z.number(),
+    ...amounts("cost"),
+    estimated,
+  }),
+});
+
 export const imagesAnswer = z.looseObject({
   created: z.int(),
   data: z.array(z.looseObject({ b64_json: z.string().optional(), url: z.string().optional() })),
@@ -147,6 +158,7 @@ const generation = z.strictObject({
   native_tokens_reasoning: count.nullable(),
   native_tokens_cached: count.nullable(),
   native_tokens_cache_write: count.nullable(),
+  audio_seconds: z.number().nullable().describe("The duration of transcribed audio."),
   served_by: z
     .union([z.literal("protocol"), address])
     .nullable()
@@ -159,7 +171,7 @@ export const pricesAnswer = z.strictObject({
   data: z.array(
     z.strictObject({
       id: z.string(),
-      type: z.enum(["text", "embedding", "image", "speech"]),
+      type: z.enum(["text", "embedding", "image", "speech", "transcription"]),
       pricing: jsonObject.describe("As in GET /api/v1/models."),
     }),
   ),

@@ -34,7 +34,7 @@ export type Use =
 
 const text = "A word on harbours. [[tokens=2]]";
 
-/** Paid routes below both prefixes, each with a valid body. Other routes get an empty object. */
+/** Paid routes below both prefixes, each with a valid body. One with bytes is sent as a form. Other routes get an empty object. */
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/responses": { model: "sim-small", max_output_tokens: 10, input: text },
@@ -43,7 +43,37 @@ export const paidBodies: Readonly<Record<string, object>> = {
   "/images/generations": { model: "sim-image", prompt: text },
   "/image/generate": { model: "sim-image", prompt: text },
   "/audio/speech": { model: "sim-speech", input: text, voice: "af_sky" },
+  "/audio/transcriptions": { model: "sim-transcribe", file: wavOfSilence() },
 };
+
+/** Half a second, in 16 bits at 8 kHz. */
+export function wavOfSilence(): Uint8Array {
+  const bytes = Buffer.alloc(44 + 8_000);
+  bytes.write("RIFF\u0000\u0000\u0000\u0000WAVEfmt \u0010\u0000\u0000\u0000\u0001\u0000\u0001\u0000", "latin1");
+  bytes.writeUInt32LE(8_000, 24);
+  bytes.writeUInt32LE(16_000, 28);
+  bytes.writeUInt16LE(2, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write("data", 36, "latin1");
+  bytes.writeUInt32LE(8_000, 40);
+  return bytes;
+}
+
+/** A body as it is sent, and its type. */
+export function writeBody(body: object): { type: string; body: string | Uint8Array } {
+  const fields = Object.entries(body) as [string, unknown][];
+  if (!fields.some(([, value]) => value instanceof Uint8Array))
+    return { type: "application/json", body: JSON.stringify(body) };
+  const boundary = "conformance-boundary";
+  const parts = fields.flatMap(([name, value]) => [
+    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"`),
+    Buffer.from(value instanceof Uint8Array ? '; filename="file"\r\n\r\n' : "\r\n\r\n"),
+    Buffer.from(value instanceof Uint8Array ? value : String(value)),
+    Buffer.from("\r\n"),
+  ]);
+  parts.push(Buffer.from(`--${boundary}--\r\n`));
+  return { type: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
+}
 
 export const prefixes = ["/api/v1", "/v1"] as const;
 
@@ -113,7 +143,6 @@ export const undocumentedPaths: readonly string[] = [
   "/v1/assistants",
   "/v1/threads",
   "/v1/fine_tuning/jobs",
-  "/v1/audio/transcriptions",
   "/v1/audio/translations",
   "/v1/images/edits",
   "/v1/images/variations",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Account, openAccount, readKey, readReceipt, spentBy } from "./account.ts";
-import { type DocumentedRoute, paidBodies, prefixes, undocumentedPaths } from "./documented.ts";
+import { type DocumentedRoute, paidBodies, prefixes, undocumentedPaths, writeBody } from "./documented.ts";
 import { readDocumentedRoutes } from "./documented-routes.ts";
 import { checkExchange, type Exchange } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
@@ -104,15 +104,17 @@ const spellings = ["/", "?a=b", "?", "/?model=sim-large", "//", "/.", "/x/..", "
 
 test("no spelling of a paid path gets past its validation or its bill", async () => {
   const { key } = await account.makeKey();
-  const authorization = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   let served = 0;
   for (const [index, [path, body]] of Object.entries(paidBodies).entries()) {
     // The route is found before the body is read: the fast run takes the prefixes in turn.
     const below = isDeep ? prefixes : [prefixes[index % 2]];
     for (const spelling of below.flatMap((prefix) => spellingsOf(`${prefix}${path}`))) {
       const spent = (await readKey(target, key)).usage_nano_usd;
-      const post = (json: object): Promise<Exchange> =>
-        sendRaw(target.url, { method: "POST", path: spelling, headers: authorization, body: JSON.stringify(json) });
+      const post = (fields: object): Promise<Exchange> => {
+        const { type, body } = writeBody(fields);
+        const headers = { authorization: `Bearer ${key}`, "content-type": type };
+        return sendRaw(target.url, { method: "POST", path: spelling, headers, body });
+      };
       const refused = await post({ ...body, model: "sim-unpriced" });
       assert.equal(refused.status, 404, spelling);
       const answer = await post(body);
@@ -232,11 +234,12 @@ async function send(method: string, path: string, credential: Record<string, str
   const sent = isEnding ? { authorization: `Bearer ${await account.signIn()}` } : credential;
   const hasBody = method !== "GET" && method !== "HEAD" && method !== "TRACE";
   const body = path.includes("/keys/") ? { name: "renamed" } : (paidBody(path) ?? {});
+  const written = writeBody(body);
   const exchange = await sendRaw(target.url, {
     method,
     path: path.replace(/\{\w+\}/g, "key_nobody"),
-    headers: { ...json, ...sent },
-    ...(hasBody ? { body: JSON.stringify(body) } : {}),
+    headers: { "content-type": written.type, ...sent },
+    ...(hasBody ? { body: written.body } : {}),
   });
   checkExchange(exchange, target);
   return exchange;

@@ -68,6 +68,7 @@ const PUBLIC: readonly ModelSeed[] = [
   ),
   { id: "hawthorn-embed", type: "embedding", pricing: { input: "0.02", output: "0.02" }, spec: embedding(1024, true) },
   speech("siskin-speech", "15", VOICES, FORMATS),
+  { id: "nuthatch-listen", type: "asr", pricing: { per_audio_second: "0.0001" } },
   image("heath-image", { generation: "0.04", upscale: UPSCALE }),
   image(
     "heath-image-pro",
@@ -125,6 +126,7 @@ const FOR_TESTS: readonly ModelSeed[] = [
   },
   speech("sim-speech", "3.5", VOICES, FORMATS),
   speech("sim-speech-hd", "187.5", ["nova", "onyx"], ["wav", "mp3", "pcm"]),
+  { id: "sim-transcribe", type: "asr", pricing: { per_audio_second: "0.00003148" } },
   image("sim-image", { generation: "0.01", upscale: UPSCALE }),
   image(
     "sim-image-sizes",
@@ -151,10 +153,7 @@ function embedding(embeddingDimensions: number, supportsCustomDimensions: boolea
 }
 
 /** Models of other kinds. They are listed and have no route. */
-const LISTED_ONLY: readonly ModelSeed[] = [
-  { id: "sim-transcribe", type: "asr", pricing: { per_audio_second: "0.00003148" } },
-  { id: "sim-video", type: "video", pricing: null },
-];
+const LISTED_ONLY: readonly ModelSeed[] = [{ id: "sim-video", type: "video", pricing: null }];
 
 function faultModel(name: string): ModelSeed {
   const id = FAULT_PREFIX + name;

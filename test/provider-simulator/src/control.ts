@@ -14,7 +14,7 @@ export async function handleControl(sim: Simulator, request: IncomingMessage, re
   let status = 200;
   let body: unknown;
   try {
-    body = answer(sim, route, url.searchParams, (await readBody(request)) ?? "");
+    body = answer(sim, route, url.searchParams, (await readBody(request))?.toString() ?? "");
   } catch (error) {
     status = 400;
     body = { error: error instanceof Error ? error.message : String(error) };

@@ -44,6 +44,7 @@ export const AUTHENTICATION_REQUIRED: WireAnswer = {
   body: { x402Version: 2, error: "Authentication required", accepts: [{ scheme: "exact", amount: "10000000" }] },
 };
 export const JSON_TYPE_REQUIRED = plainError(400, "'Content-Type' must be 'application/json'");
+export const FORM_REQUIRED = plainError(415, "'Content-Type' must be 'multipart/form-data'");
 export const NOT_FOUND = plainError(404, "Not Found");
 export const MODEL_NOT_FOUND = plainError(404, "Specified model not found. Please view the available models.");
 export const PAYLOAD_TOO_LARGE: WireAnswer = {

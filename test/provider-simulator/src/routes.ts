@@ -5,20 +5,25 @@ import { chatCompletions } from "./chat.ts";
 import { embeddings } from "./embeddings.ts";
 import * as errors from "./errors.ts";
 import { type Exchange, sendAnswer, sendText } from "./exchange.ts";
+import { isForm, parseForm } from "./form.ts";
 import { imageGenerate, imagesGenerations } from "./images.ts";
 import { createKey, patchKey } from "./key-routes.ts";
 import { audioSpeech } from "./speech.ts";
+import { audioTranscriptions } from "./transcriptions.ts";
 import { type Body, parseJsonObject, stringField } from "./validate.ts";
 import { BASE_PATH } from "./wire.ts";
 
 interface Route {
   /** Open routes take no key, admin routes only the administrator's. Paid routes also pass the account's checks. */
   readonly access: "open" | "paid" | "admin";
+  /** The body is a form. */
+  readonly takesForm?: boolean;
   readonly handle: (x: Exchange, body: Body) => void | Promise<void>;
 }
 
 const open = (handle: Route["handle"]): Route => ({ access: "open", handle });
 const paid = (handle: Route["handle"]): Route => ({ access: "paid", handle });
+const paidForm = (handle: Route["handle"]): Route => ({ access: "paid", takesForm: true, handle });
 const admin = (handle: Route["handle"]): Route => ({ access: "admin", handle });
 
 const ROUTES: ReadonlyMap<string, Route> = new Map([
@@ -33,6 +38,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map([
   ["POST /image/generate", paid(imageGenerate)],
   ["POST /images/generations", paid(imagesGenerations)],
   ["POST /audio/speech", paid(audioSpeech)],
+  ["POST /audio/transcriptions", paidForm(audioTranscriptions)],
   ["POST /embeddings", paid(embeddings)],
   ["POST /api_keys", admin(createKey)],
   ["PATCH /api_keys", admin(patchKey)],
@@ -42,13 +48,14 @@ const ROUTES: ReadonlyMap<string, Route> = new Map([
 
 /** Answers a request of the provider's wire. The body is read first, so that the record has it in any case. */
 export async function handleProvider(x: Exchange): Promise<void> {
-  let text: string | null = null;
+  const type = x.request.headers["content-type"] ?? "";
+  let bytes: Buffer | null = null;
   try {
-    text = await readBody(x.request);
+    bytes = await readBody(x.request);
   } finally {
-    remember(x, text);
+    remember(x, bytes?.toString(isForm(type) ? "latin1" : "utf8") ?? null);
   }
-  if (text === null) return;
+  if (bytes === null) return;
   const { url = "/" } = x.request;
   // Below the bare version path the provider redirects, whatever the method.
   if (url.startsWith("/v1/")) return sendText(x, 301, ["location", `/api${url}`], "");
@@ -56,11 +63,11 @@ export async function handleProvider(x: Exchange): Promise<void> {
   if (!url.startsWith(`${BASE_PATH}/`) || route === undefined) return sendAnswer(x, errors.NOT_FOUND);
   const hasBody = x.request.method !== "GET";
   // The provider checks the type before the credential.
-  if (hasBody && !/^application\/json\b/i.test(x.request.headers["content-type"] ?? "")) {
-    return sendAnswer(x, errors.JSON_TYPE_REQUIRED);
-  }
+  const takesForm = route.takesForm === true;
+  if (takesForm && !isForm(type)) return sendAnswer(x, errors.FORM_REQUIRED);
+  if (hasBody && !takesForm && !/^application\/json\b/i.test(type)) return sendAnswer(x, errors.JSON_TYPE_REQUIRED);
   if (route.access !== "open") authenticate(x, route.access === "admin");
-  const body = hasBody ? parseJsonObject(text) : {};
+  const body = takesForm ? await parseForm(bytes, type) : hasBody ? parseJsonObject(bytes.toString()) : {};
   if (route.access === "paid") admit(x, body);
   await route.handle(x, body);
 }

@@ -13,7 +13,7 @@ import type { Call } from "../call.ts";
 import { conclude, type Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
-import { readBytesAnswer, readJsonAnswer, type WholeAnswer } from "../stream/json-answer.ts";
+import { readBytesAnswer, readJsonAnswer, readTextAnswer, type WholeAnswer } from "../stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "../stream/json-relay.ts";
 import { bytesTap, type WholeTap } from "../stream/tap.ts";
 import { chargedFor } from "../stream/usage-json.ts";
@@ -43,16 +43,17 @@ export async function answerWhole(
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
     const type = mediaType(response.header("content-type"));
     const isJson = type === "application/json";
-    const contentType = isJson ? type : binaryType(type);
-    if (contentType === null || (!isJson && !isImage)) {
+    const isText = call.order.isText === true && textTypes.has(type);
+    const contentType = isJson ? type : isText ? "text/plain; charset=utf-8" : binaryType(type);
+    if (contentType === null || (!isJson && !isText && !isImage)) {
       throw new UnusableAnswer("has an unexpected content type");
     }
     const headers = answerHeaders(request, call.order, contentType);
-    const options = isJson ? jsonOptions(gateway, call, request) : null;
+    const options = isJson || isText ? jsonOptions(gateway, call, request) : null;
     const body = response.body[Symbol.asyncIterator]();
-    const gathered = await gather(gateway, call, { held, body, isJson });
+    const gathered = await gather(gateway, call, { held, body, isJson, isText });
     if (!gathered.isLarge) {
-      const read = readGathered(call, gathered, options);
+      const read = readGathered(call, gathered, options, isText);
       const answer = isBlocked ? markBlocked(read) : read;
       return await settleAndSend(gateway, call, request, { answer, headers, held });
     }
@@ -79,6 +80,9 @@ export async function answerWhole(
   }
 }
 
+/** The types of transcripts and subtitles. All are sent as plain text, because some types can run scripts. */
+const textTypes: ReadonlySet<string> = new Set(["text/plain", "text/vtt", "text/srt", "application/x-subrip"]);
+
 /** The same answer, marked: the provider says that it blocked an image. */
 function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
   return { ...answer, delivered: () => ({ ...answer.delivered(), isBlocked: true }) };
@@ -97,10 +101,15 @@ type Gathered = {
 async function gather(
   gateway: Gateway,
   call: Call,
-  { held, body, isJson }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; isJson: boolean },
+  {
+    held,
+    body,
+    isJson,
+    isText,
+  }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; isJson: boolean; isText: boolean },
 ): Promise<Gathered> {
-  // Written in another shape, it is not sent before its end.
-  const isWritten = call.order.format !== undefined;
+  // A text, or an answer that is written in another shape, is not sent before its end.
+  const isWritten = isText || call.order.format !== undefined;
   const { answerBytes: most } = gateway.config.request;
   const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
   const chunks: Uint8Array[] = [];
@@ -136,10 +145,16 @@ function withoutSpace(chunk: Uint8Array): Uint8Array {
  * Reads an answer that was gathered. JSON that parses is whole, whatever the connection says. Throws `BrokenAnswer` or
  * `UnusableAnswer`.
  */
-function readGathered(call: Call, { chunks, error }: Gathered, options: JsonOptions | null): WholeAnswer {
+function readGathered(
+  call: Call,
+  { chunks, error }: Gathered,
+  options: JsonOptions | null,
+  isText: boolean,
+): WholeAnswer {
   const bytes = joinBytes(chunks);
-  const answer = options === null ? readBytesAnswer(bytes) : readJsonAnswer(bytes, options);
-  const mayBeWhole = options !== null && call.whyGivenUp === null && answer.fault() !== "malformed";
+  const read = isText ? readTextAnswer : readJsonAnswer;
+  const answer = options === null ? readBytesAnswer(bytes) : read(bytes, options);
+  const mayBeWhole = options !== null && !isText && call.whyGivenUp === null && answer.fault() !== "malformed";
   const isWhole = error === undefined || mayBeWhole;
   if (!isWhole) throw new BrokenAnswer(error, answer.reported());
   if (answer.fault() !== null) throw unusable(call, answer);

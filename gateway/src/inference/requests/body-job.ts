@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { joinBytes } from "../../bytes.ts";
+import { isFormFile, parseForm } from "../../http/form.ts";
 import { parseJsonBody } from "../../http/json/parse-json-body.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { OrderContext } from "./order-context.ts";
@@ -18,6 +19,8 @@ export type BodyJob = {
   /** The body in blocks. */
   blocks: readonly Uint8Array[];
   wantsFingerprint: boolean;
+  /** The `Content-Type` of a form. Absent: the body is JSON. */
+  formType?: string;
 };
 
 /** The same with all that its reader needs, for another thread. */
@@ -31,7 +34,7 @@ export type SentBodyJob = BodyJob & {
 
 /** The parsed body, or the reason of its refusal. */
 export type ReadBody<T> = {
-  /** A digest, equal for bodies that differ in white space and in the order of fields; null if it was not wanted. */
+  /** A digest, equal for bodies that differ in white space, boundaries or the order of fields; null if not wanted. */
   fingerprint: string | null;
 } & ({ parsed: T } | { refusal: ErrorDetail });
 
@@ -47,9 +50,39 @@ export function readBody<T>(
     if (wantsFingerprint) fingerprint = fingerprintOf(body);
     return { fingerprint, parsed: parse(body, contextOf()) };
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return { fingerprint, refusal: error.detail };
+    return { fingerprint, refusal: refusalOf(error) };
   }
+}
+
+/** The same for a form, whose parser has no call that returns at once. */
+export async function readForm<T>(
+  { parse }: BodyParser<T>,
+  { blocks, wantsFingerprint, formType = "" }: BodyJob,
+  contextOf: () => OrderContext,
+): Promise<ReadBody<T>> {
+  let fingerprint: string | null = null;
+  try {
+    const form = await parseForm(joinBytes(blocks), formType);
+    if (wantsFingerprint) fingerprint = fingerprintOf(withFileDigests(form));
+    return { fingerprint, parsed: parse(form, contextOf()) };
+  } catch (error) {
+    return { fingerprint, refusal: refusalOf(error) };
+  }
+}
+
+/** Throws an error that is no refusal. */
+function refusalOf(error: unknown): ErrorDetail {
+  if (!(error instanceof GatewayError)) throw error;
+  return error.detail;
+}
+
+/** A form's fields, with a digest in place of each file. */
+function withFileDigests(form: JsonObject): JsonObject {
+  const digested = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(digested);
+    return isFormFile(value) ? { sha256: createHash("sha256").update(value.bytes).digest("hex") } : value;
+  };
+  return Object.fromEntries(Object.entries(form).map(([name, value]) => [name, digested(value)]));
 }
 
 function fingerprintOf(body: JsonObject): string {

@@ -8,9 +8,13 @@ import type { LoweredTools } from "./responses-tools.ts";
 type OrderFields = {
   /** The path below the provider's base URL. The endpoint's `parse` names it, never the client. */
   upstreamPath: string;
+  /** The `Content-Type` of the body; JSON if absent. */
+  upstreamType?: string;
   model: Model;
   /** The answer is an event stream. */
   stream: boolean;
+  /** The answer is a text, and no JSON. */
+  isText?: boolean;
   /** The client asked for the usage chunk of a stream. */
   includeUsage: boolean;
   /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */
@@ -23,7 +27,7 @@ type OrderFields = {
 
 /** A request that was parsed and checked, without functions: one thread can send it to another. */
 export type ParsedOrder = OrderFields & {
-  /** The body to send: JSON, written anew from what was parsed. */
+  /** The body to send, written anew from what was parsed. */
   upstreamBody: Uint8Array;
   terms: QuoteTerms;
   /** The API that decides the answer's shape; absent for an answer that passes unchanged. */

@@ -2,7 +2,7 @@ import type { Partition } from "@inference/ledger/partition";
 import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
-import { type BodyJob, type BodyParser, type ReadBody, readBody, type SentBodyJob } from "./body-job.ts";
+import { type BodyJob, type BodyParser, type ReadBody, readBody, readForm, type SentBodyJob } from "./body-job.ts";
 import type { OrderContext } from "./order-context.ts";
 
 /**
@@ -22,6 +22,10 @@ export async function readBodyOf<T>(
     const sent = { ...job, parser: parser.name, context, snapshot: gateway.prices.known() ?? null };
     // The host's thread has the parser of this name.
     return (await readLargeBody(sent)) as ReadBody<T>;
+  }
+  if (job.formType !== undefined) {
+    if (length > limits.parsedBodyBytes) await gateway.turns.wait(partition);
+    return readForm(parser, job, () => orderContext(gateway, partition));
   }
   const read = () => readBody(parser, job, () => orderContext(gateway, partition));
   return length <= limits.parsedBodyBytes ? read() : gateway.turns.run(partition, read);

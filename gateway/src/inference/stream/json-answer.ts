@@ -1,5 +1,5 @@
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
-import { besideContent, parseUsage, reportedCost, reportedOnce } from "../../pricing/usage.ts";
+import { besideContent, readUsage, reportedCost, reportedOnce } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { measureElements } from "./json-elements.ts";
@@ -20,9 +20,9 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
   const answer = asObject(parseJson(utf8.decode(bytes)));
   if (answer === undefined) return malformed(bytes, options);
   const content = answer[options.content];
-  const list: readonly unknown[] = Array.isArray(content) ? content : [];
+  const list: readonly unknown[] = Array.isArray(content) ? content : kind === "text" ? [content] : [];
   const measured = measureElements(kind, list);
-  const usage = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, () => measured.bytes > 0);
+  const usage = besideContent(reportedOnce(readUsage(answer, bound)), bound, () => measured.bytes > 0);
   const reported = { ...usage, ...reportedCost(answer) };
   const isFailure = kind === "choices" && measured.bytes === 0 && list.some(isFailedChoice);
   const { id, model } = answer;
@@ -66,6 +66,16 @@ function malformed(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
   const relay = createJsonRelay(options);
   relay.push(bytes);
   return { ...relay, fault: () => relay.fault() ?? "malformed", body: () => new Uint8Array() };
+}
+
+/** A transcript as text. Silence has an empty one. */
+export function readTextAnswer(bytes: Uint8Array, { secrets }: JsonOptions): WholeAnswer {
+  return {
+    ...readBytesAnswer(bytes),
+    fault: () => null,
+    delivered: () => ({ bytes: bytes.length, events: 1 }),
+    body: () => secrets.remove(utf8.decode(bytes)),
+  };
 }
 
 /** An image or a sound. */

@@ -5,13 +5,14 @@ import type { Delivered } from "../../pricing/quote.ts";
 import { contentBytes, isFailedChoice, readContent } from "./choice-content.ts";
 
 /** The kind of elements in an answer's content list. */
-export type ElementKind = "choices" | "embeddings" | "images";
+export type ElementKind = "choices" | "embeddings" | "images" | "text";
 
 /**
  * Measures what is delivered in the elements of a content list while they pass.
  *
  * - Choices: the bytes of their content, and an event for each choice with content.
  * - Embeddings: an event for each with a vector.
+ * - Text: an event for a text that is the content itself, in place of a list.
  * - Images: an event for each text, or object with a text in `url` or `b64_json` and no `error`.
  *
  * A large element, and each after the first 1,024, is not parsed: it counts by its bytes. The bytes of an element count
@@ -29,10 +30,15 @@ export type ElementTally = {
 };
 
 /** The largest element that is parsed, and the most of them. No request has as many choices or images. */
-const MAX_READ_BYTES: Record<ElementKind, number> = { choices: 64 * 1024, embeddings: 4 * 1024, images: 4 * 1024 };
+const MAX_READ_BYTES: Record<ElementKind, number> = {
+  choices: 64 * 1024,
+  embeddings: 4 * 1024,
+  images: 4 * 1024,
+  text: 4 * 1024,
+};
 const MAX_READ_ELEMENTS = 1_024;
-/** The bytes of the shortest element that is not empty: `{"delta":{}}`, `{"embedding":[0]}`, `"x"`. */
-const SHORTEST: Record<ElementKind, number> = { choices: 12, embeddings: 17, images: 3 };
+/** The bytes of the shortest element that is not empty: `{"delta":{}}`, `{"embedding":[0]}`, `"x"`, `""`. */
+const SHORTEST: Record<ElementKind, number> = { choices: 12, embeddings: 17, images: 3, text: 2 };
 
 export function createElementTally(kind: ElementKind): ElementTally {
   const held = createHeldValue(MAX_READ_BYTES[kind]);
@@ -85,6 +91,7 @@ export function measureElements(kind: ElementKind, list: readonly unknown[]): De
 }
 
 function measureElement(kind: ElementKind, element: unknown): Delivered {
+  if (kind === "text") return { bytes: 0, events: typeof element === "string" ? 1 : 0 };
   if (kind === "images") return { bytes: 0, events: isImage(element) ? 1 : 0 };
   if (kind === "embeddings") return { bytes: 0, events: isEmbedding(element) ? 1 : 0 };
   const bytes = choiceBytes(element);

@@ -11,7 +11,15 @@ import {
 } from "../../http/json/json-scan.ts";
 import { parseJson } from "../../json-object.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
-import { besideContent, nothingReported, parseUsage, type ReportedUsage, reportedCost } from "../../pricing/usage.ts";
+import {
+  besideContent,
+  nothingReported,
+  parseUsage,
+  type ReportedUsage,
+  readUsage,
+  reportedCost,
+  reportedOnce,
+} from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { makeSecretRemover } from "./secret-remover.ts";
@@ -30,7 +38,7 @@ export type JsonOptions = {
 };
 
 /** The members that are read, whether a client sees them or not. */
-const READ: readonly string[] = ["usage", "cost", "error", "id", "model"];
+const READ: readonly string[] = ["usage", "duration", "cost", "error", "id", "model"];
 /** A longer name is none that is known, and a longer member is not read. */
 const MAX_HELD_BYTES = 64 * 1024;
 /** The bytes of a byte order mark. */
@@ -63,8 +71,8 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
   let passes = false;
   let hasError = false;
   let reported: ReportedUsage = nothingReported;
-  /** The members that may name the provider's cost. */
-  const said: { cost?: unknown; usage?: unknown } = {};
+  /** The members that may name the provider's cost, and the duration of audio. */
+  const said: { cost?: unknown; usage?: unknown; duration?: unknown } = {};
   let upstreamId: string | null = null;
   let model: string | null = null;
 
@@ -84,7 +92,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
 
   /** Takes bytes of the present part. */
   function take(chunk: Uint8Array, from: number, to: number): void {
-    if (level === 2) elements.add(chunk, from, to);
+    if (level === 2 || isText()) elements.add(chunk, from, to);
     else if (place === "key" || READ.includes(name)) held.add(chunk, from, to);
     if (passes) output.add(chunk, from, to);
   }
@@ -115,12 +123,18 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     written.add(name);
   }
 
+  /** The present part is the content, and that is a text. */
+  function isText(): boolean {
+    return kind === "text" && place === "value" && name === content;
+  }
+
   function beginsList(byte: number): boolean {
     return byte === OPEN_ARRAY && depth === 2 && level === 1 && place === "value" && name === content && passes;
   }
 
   function endMember(hasMore: boolean): void {
     if (READ.includes(name)) noteMember(held.take());
+    if (isText()) elements.end();
     place = hasMore ? "key" : "done";
     passes = false;
   }
@@ -137,16 +151,17 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     const value = text === undefined ? text : parseJson(text);
     if (name === "error" && value !== null) fail();
     else if (name === "usage") noteUsage(text === undefined ? "too large" : value);
-    else if (name === "cost") said.cost = value;
+    else if (name === "cost" || name === "duration") said[name] = value;
     else if (name === "id" && typeof value === "string") upstreamId ??= value;
     else if (name === "model" && typeof value === "string") model ??= value;
   }
 
   function noteUsage(value: unknown): void {
+    said.usage = value;
+    if (bound?.audioMs !== undefined) return;
     const usage = parseUsage(value, bound);
     const malformedUsage = reported.malformedUsage || usage === "malformed";
     reported = { usage: usage === "missing" ? reported.usage : usage, malformedUsage };
-    said.usage = value;
   }
 
   /** Nothing more passes. A usage may still come. */
@@ -183,6 +198,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
   }
 
   function believed(): ReportedUsage {
+    if (bound?.audioMs !== undefined) return { ...reportedOnce(readUsage(said, bound)), ...reportedCost(said) };
     return { ...besideContent(reported, bound, () => elements.delivered().bytes > 0), ...reportedCost(said) };
   }
 

@@ -2,9 +2,11 @@ import { formatUsd } from "@inference/protocol/money";
 import { type Delivered, deliveredTokens, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
 import type { ReportedUsage, TokenUsage } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
-/** The `usage` of chat that a client sees, as JSON text: the standard counts, and the charge. */
+/** The `usage` that a client sees, as JSON text: the standard counts or the duration, and the charge. */
 export function usageJson(charged: Charged): string {
-  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = charged.usage;
+  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, audioMs } = charged.usage;
+  // OpenAI's form for audio.
+  if (audioMs !== undefined) return withCost(JSON.stringify({ type: "duration", seconds: audioMs / 1000 }), charged);
   const counts = JSON.stringify({
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -60,6 +62,7 @@ export function chargedFor(
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
+    ...(quote.bound?.audioMs === undefined ? {} : { audioMs: quote.bound.audioMs }),
   };
   return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered), isEstimated: true };
 }

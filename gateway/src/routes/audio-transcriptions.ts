@@ -1,0 +1,22 @@
+import { transcriptionAnswer } from "@inference/protocol/wire/answers";
+import { transcriptionRequest } from "@inference/protocol/wire/transcriptions";
+import { json, ok } from "../docs/operation.ts";
+import { parseTranscriptionOrder } from "../inference/requests/transcription.ts";
+import { meteredEndpoint } from "./metered-endpoint.ts";
+
+export const createTranscription = meteredEndpoint({
+  path: "/audio/transcriptions",
+  name: "transcription",
+  id: "createTranscription",
+  title: "The text of speech",
+  about:
+    "The price is per second. The length of the audio is reserved, and the duration that the provider reports is charged.",
+  body: { name: "TranscriptionRequest", schema: transcriptionRequest },
+  bodyType: "form",
+  bodyLimit: "chatBodyBytes",
+  answers: [ok("The transcript.", { ...json("TranscriptionAnswer", transcriptionAnswer), "text/plain": null })],
+  parse: parseTranscriptionOrder,
+  passesThrough: false,
+  content: { field: "text", elements: "text" },
+  answerFields: ["text", "task", "language", "duration", "segments", "words", "timestamps", "usage"],
+});

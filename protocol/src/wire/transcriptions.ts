@@ -1,0 +1,28 @@
+import * as z from "zod";
+
+/** The form of POST /audio/transcriptions: only the fields that are sent on to the provider. All but the file are texts. */
+export const transcriptionRequest = z.strictObject({
+  file: z
+    .custom<{ bytes: Uint8Array }>((value) => typeof value === "object" && value !== null && "bytes" in value, {
+      message: "must be a file",
+    })
+    .meta({
+      type: "string",
+      format: "binary",
+      description: "WAV of plain samples, MP3 or Ogg Opus. The length is read from the samples or frames.",
+    }),
+  model: z.string().min(1),
+  response_format: z
+    .enum(["json", "text", "srt", "vtt", "verbose_json"])
+    .optional()
+    .describe("The format of the answer, `json` if absent. The provider may have no other than `json` and `text`."),
+  language: z
+    .string()
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$/)
+    .optional()
+    .describe("The language of the audio, such as `en`."),
+  timestamps: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("Adds the times of words or segments, if the model has any."),
+});
