@@ -42,6 +42,8 @@ export const models: ReadonlyMap<string, Model> = new Map([
     { features: { voices: ["a", "b"], formats: ["mp3", "wav"] } },
   ),
   model("listener", { kind: "transcription", second: MICRO }),
+  model("editor", { kind: "edit", byResolution: { "1K": 70_000n * MICRO, "2K": 100_000n * MICRO } }),
+  model("enlarger", { kind: "upscale", byResolution: { "2x": 20_000n * MICRO, "4x": 80_000n * MICRO } }),
   model("flat", { kind: "image", byResolution: { "*": 10_000n * MICRO } }),
   model(
     "sizes",

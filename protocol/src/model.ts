@@ -23,15 +23,26 @@ export type TextPrice = {
 };
 export type EmbeddingPrice = { kind: "embedding" /** Per prompt token. */; input: AttoUsd };
 export type SpeechPrice = { kind: "speech" /** Per character of input. */; character: AttoUsd };
-export type ImagePrice = {
-  kind: "image";
+export type ImageTable = {
   /** Per image, by resolution; the key `*` is the flat price of a model without resolutions. */
   byResolution: Record<string, AttoUsd>;
   /** Per image, by resolution and quality. It takes precedence over `byResolution`. */
   byQuality?: Record<string, Record<string, AttoUsd>>;
 };
+export type ImagePrice = { kind: "image" } & ImageTable;
+/** Per edit of one image. */
+export type EditPrice = { kind: "edit" } & ImageTable;
+/** Per enlarged image, by factor: `2x`, `4x`. */
+export type UpscalePrice = { kind: "upscale" } & ImageTable;
 export type TranscriptionPrice = { kind: "transcription" /** Per second of audio. */; second: AttoUsd };
-export type Price = TextPrice | EmbeddingPrice | SpeechPrice | ImagePrice | TranscriptionPrice;
+export type Price =
+  | TextPrice
+  | EmbeddingPrice
+  | SpeechPrice
+  | TranscriptionPrice
+  | ImagePrice
+  | EditPrice
+  | UpscalePrice;
 
 export type Model = {
   id: string;

@@ -12,6 +12,8 @@ const TYPES: Readonly<Record<string, string>> = {
   tts: "Speech",
   asr: "Transcription",
   image: "Images",
+  inpaint: "Image edits",
+  upscale: "Upscaling",
 };
 
 export function Models(): ReactNode {

@@ -75,6 +75,30 @@ test("a transcription has a price per second of audio", () => {
   assert.deepEqual(only(read(row("a", "asr", pricing))).price, { kind: "transcription", second: 31_480n * NANO });
 });
 
+test("an edit has the price of one input image in each of its prices, and upscaling a price by factor", () => {
+  const usd = (amount: number) => ({ usd: amount });
+  const images = { included: 0, additional: usd(0.0115) };
+  const sizes = { inpaint: usd(0.07), resolutions: { "1K": usd(0.07) }, quality: { "1K": { low: usd(0.05) } } };
+  const cents = 10_000_000n * NANO;
+  const price = (pricing: object, type = "inpaint") => only(read(row("e", type, pricing))).price;
+  assert.deepEqual(price({ inpaint: usd(0.04) }), { kind: "edit", byResolution: { "*": 4n * cents } });
+  assert.deepEqual(price({ ...sizes, inputImages: images }), {
+    kind: "edit",
+    byResolution: { "1K": (815n * cents) / 100n },
+    byQuality: { "1K": { low: (615n * cents) / 100n } },
+  });
+  assert.deepEqual(price({ inpaint: usd(0.04), inputImages: { ...images, included: 1 } }), {
+    kind: "edit",
+    byResolution: { "*": 4n * cents },
+  });
+  assert.match(
+    reason(row("e", "inpaint", { inpaint: usd(0.04), inputImages: { included: 0 } })),
+    /no price additional/,
+  );
+  const table = { generation: usd(0.01), upscale: { "2x": usd(0.02), "4x": usd(0.08) } };
+  assert.deepEqual(price(table, "upscale"), { kind: "upscale", byResolution: { "2x": 2n * cents, "4x": 8n * cents } });
+});
+
 test("an embedding has the price of its input and the context of one input", () => {
   const pricing = { input: { usd: 0.0125 }, output: { usd: 0.0125 } };
   const model = only(read(row("e", "embedding", pricing, { maxInputTokens: 8192 })));
@@ -113,7 +137,7 @@ test("what cannot be priced or served is left out, with a reason", () => {
     reason(row("x", "text", text, { deprecation: { autoRemap: true, date: "2026-01-01T00:00:00Z" } })),
     /retired/,
   );
-  for (const type of ["video", "music", "inpaint", "upscale"]) {
+  for (const type of ["video", "music"]) {
     assert.match(reason(row("x", type, { generation: { usd: 1 } })), new RegExp(`no route serves its type ${type}`));
   }
   assert.match(reason({ type: "text", model_spec: { pricing: text } }), /no usable id/);

@@ -39,6 +39,8 @@ const typeNames = {
   image: "image",
   speech: "tts",
   transcription: "asr",
+  edit: "inpaint",
+  upscale: "upscale",
 } as const;
 
 /** The last second of the year 9999. */

@@ -1,4 +1,4 @@
-import type { ImagePrice, ModelFeatures, Price, TextPrice, TokenRates } from "@inference/protocol/model";
+import type { ImageTable, ModelFeatures, Price, TextPrice, TokenRates } from "@inference/protocol/model";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
 import {
   countAt,
@@ -15,6 +15,7 @@ import {
   textAt,
   textsAt,
 } from "./item.ts";
+import { mapValues } from "./pricing-object.ts";
 
 /**
  * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and
@@ -51,17 +52,21 @@ function readPricing(type: string, pricing: JsonObject): Price {
   if (type === "embedding") return { kind: "embedding", input: requireUsd(pricing, "input", perMillion) };
   if (type === "tts") return { kind: "speech", character: requireUsd(pricing, "input", perMillion) };
   if (type === "asr") return { kind: "transcription", second: requireUsd(pricing, "per_audio_second", perSecond) };
-  return imagePrice(pricing);
+  if (type === "inpaint") return { kind: "edit", ...editTable(pricing) };
+  if (type === "upscale") return { kind: "upscale", byResolution: usdTable(objectAt(pricing, "upscale")) };
+  return { kind: "image", ...imageTable(pricing, "generation") };
 }
 
 const rateKeys = ["input", "output", "cache_input", "cache_write"];
-/** The output of an embedding is not in any usage. Upscaling is not served. */
+/** The output of an embedding is not in any usage. Images are enlarged by a model of their own. */
 const pricingKeys = new Map([
   ["text", [...rateKeys, "extended"]],
   ["embedding", ["input", "output"]],
   ["tts", ["input"]],
   ["asr", ["per_audio_second"]],
   ["image", ["generation", "resolutions", "quality", "upscale"]],
+  ["inpaint", ["inpaint", "resolutions", "quality", "inputImages"]],
+  ["upscale", ["generation", "upscale"]],
 ]);
 
 function textPrice(pricing: JsonObject): TextPrice {
@@ -83,17 +88,32 @@ function tokenRates(pricing: JsonObject): TokenRates {
   });
 }
 
-function imagePrice(pricing: JsonObject): ImagePrice {
+/** Prices of an edit of one image, which costs extra where none is included. */
+function editTable(pricing: JsonObject): ImageTable {
+  const table = imageTable(pricing, "inpaint");
+  if (pricing.inputImages === undefined) return table;
+  const images = objectAt(pricing, "inputImages");
+  if (typeof images.included !== "number") leaveOut("its included images are no number");
+  const extra = images.included >= 1 ? 0n : requireUsd(images, "additional", perImage);
+  const add = (prices: Record<string, bigint>) => mapValues(prices, (price) => price + extra);
+  const { byResolution, byQuality } = table;
+  return {
+    byResolution: add(byResolution),
+    ...(byQuality === undefined ? {} : { byQuality: mapValues(byQuality, add) }),
+  };
+}
+
+/** @param flat The name of the price of a model without resolutions. */
+function imageTable(pricing: JsonObject, flat: "generation" | "inpaint"): ImageTable {
   const byResolution = usdTable(objectAt(pricing, "resolutions"));
   const byQuality = Object.entries(objectAt(pricing, "quality")).map(
     ([resolution, table]) =>
       [resolution, usdTable(isJsonObject(table) ? table : leaveOut("its quality prices are no table"))] as const,
   );
   if (Object.keys(byResolution).length === 0 && byQuality.length === 0) {
-    byResolution["*"] = requireUsd(pricing, "generation", perImage);
+    byResolution["*"] = requireUsd(pricing, flat, perImage);
   }
   return {
-    kind: "image",
     byResolution,
     ...(byQuality.length === 0 ? {} : { byQuality: Object.fromEntries(byQuality) }),
   };

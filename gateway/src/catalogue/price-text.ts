@@ -45,7 +45,9 @@ function readPricing(kind: Price["kind"], pricing: Pricing): Price {
       return { kind, character: atto(pricing.character) };
     case "transcription":
       return { kind, second: atto(pricing.audio_second) };
-    case "image": {
+    case "image":
+    case "edit":
+    case "upscale": {
       const { image, image_by_quality: byQuality } = pricing;
       return {
         kind,

@@ -31,7 +31,9 @@ export function pricingOf(price: Price): PricingObject {
       return { prompt: "0", completion: "0", character: usd(price.character) };
     case "transcription":
       return { prompt: "0", completion: "0", audio_second: usd(price.second) };
-    case "image": {
+    case "image":
+    case "edit":
+    case "upscale": {
       const flat = price.byResolution["*"];
       return {
         prompt: "0",

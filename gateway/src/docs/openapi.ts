@@ -70,7 +70,7 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
 
 /** An operation in OpenAPI's form. JSON leaves its undefined members out. */
 function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
-  const { body, bodyMediaType = "application/json", credentials, id, title, about, group, answers } = operation;
+  const { body, bodyMediaTypes = ["application/json"], credentials, id, title, about, group, answers } = operation;
   const parameters = parametersOf(operation);
   return {
     operationId: id,
@@ -79,7 +79,10 @@ function describe(operation: Operation, schemas: Record<string, JsonSchema>): ob
     description: about,
     security: credentials.map((credential) => ({ [schemeOf[credential]]: [] })),
     parameters: parameters.length === 0 ? undefined : parameters,
-    requestBody: body && { required: true, content: contentOf({ [bodyMediaType]: body }, "input", schemas) },
+    requestBody: body && {
+      required: true,
+      content: contentOf(Object.fromEntries(bodyMediaTypes.map((type) => [type, body])), "input", schemas),
+    },
     responses: {
       ...Object.fromEntries(
         answers.map(({ status, about, content }) => [

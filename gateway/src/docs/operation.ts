@@ -18,8 +18,8 @@ export type Operation = {
   /** Optional headers, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   body?: NamedSchema;
-  /** The media type of the body; JSON if absent. */
-  bodyMediaType?: string;
+  /** The media types of the body; JSON if absent. */
+  bodyMediaTypes?: readonly string[];
   answers: readonly OperationAnswer[];
   errors: readonly ErrorCode[];
   /** The schema of its errors; `Error` if absent. */

@@ -134,7 +134,18 @@ function setupPart({ title, about, code }: ToolSetup): Html {
 }
 
 function operationPart(operation: Operation): Html {
-  const { id, method, path, title, about, credentials, body, bodyMediaType, answers, errors } = operation;
+  const {
+    id,
+    method,
+    path,
+    title,
+    about,
+    credentials,
+    body,
+    bodyMediaTypes = ["application/json"],
+    answers,
+    errors,
+  } = operation;
   const who = credentials.length === 0 ? "Anyone may ask." : `With ${credentials.join(" or ")}.`;
   const parameters = parametersOf(operation).map(({ schema, description = "", ...parameter }) => ({
     ...parameter,
@@ -145,7 +156,7 @@ function operationPart(operation: Operation): Html {
 <h3>${verb(method)} <code>${path}</code></h3>
 <p><strong>${title}.</strong> ${prose(about ?? "")} <span class="who">${who}</span></p>
 ${fieldTable("Parameters", parameters)}
-${body && fieldTable(bodyMediaType === undefined ? "Body" : `Body, ${bodyMediaType}`, fieldsOf(jsonSchema(body.schema, "input")))}
+${body && fieldTable(`Body, ${bodyMediaTypes.join(" or ")}`, fieldsOf(jsonSchema(body.schema, "input")))}
 ${answers.map(({ status, about, content }) => [
   html`<h4>${status}</h4><p>${prose(about)} <span class="media">${Object.keys(content).join(", ")}</span></p>`,
   Object.values(content).map((named) => named && fieldTable(named.name, fieldsOf(jsonSchema(named.schema, "output")))),

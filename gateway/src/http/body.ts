@@ -31,13 +31,8 @@ export async function readBody(
   type: BodyType = "json",
 ): Promise<Uint8Array[]> {
   const { req } = context;
-  const isForm = formTypeOf(context) !== undefined;
-  if (type === "form" && !isForm) {
-    fail("unsupported_media_type", "Send a form with `Content-Type: multipart/form-data`.");
-  }
-  if (type === "json" && mediaTypeOf(context) !== "application/json") {
-    fail("unsupported_media_type", "Send a JSON body with `Content-Type: application/json`.");
-  }
+  const mediaType = mediaTypeOf(context);
+  if (!bodyTypes[type].some((each) => each === mediaType)) fail("unsupported_media_type", wanted[type]);
   const encoding = encodingOf(context);
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
@@ -51,11 +46,24 @@ export async function readBody(
 }
 
 /** What a route takes as a body. */
-export type BodyType = "json" | "form";
+export type BodyType = "json" | "form" | "json or form";
+
+const FORM = "multipart/form-data";
+/** The media types of a body. */
+export const bodyTypes = {
+  json: ["application/json"],
+  form: [FORM],
+  "json or form": ["application/json", FORM],
+} as const;
+const wanted = {
+  json: "Send a JSON body with `Content-Type: application/json`.",
+  form: `Send a form with \`Content-Type: ${FORM}\`.`,
+  "json or form": `Send a JSON body with \`Content-Type: application/json\`, or a form with \`${FORM}\`.`,
+};
 
 /** The `Content-Type` of a body that is a form; undefined for any other. */
 export function formTypeOf(context: GatewayContext): string | undefined {
-  return mediaTypeOf(context) === "multipart/form-data" ? context.req.header("content-type") : undefined;
+  return mediaTypeOf(context) === FORM ? context.req.header("content-type") : undefined;
 }
 
 function mediaTypeOf({ req }: GatewayContext): string | undefined {

@@ -1,7 +1,7 @@
 import type {
   AttoUsd,
   EmbeddingPrice,
-  ImagePrice,
+  ImageTable,
   SpeechPrice,
   TextPrice,
   TokenRates,
@@ -35,7 +35,7 @@ function ratesAt(price: TextPrice, promptTokens: number): TokenRates {
 }
 
 /** Undefined if the catalogue has no price for this pair: what needs it is refused. */
-export function imageAtto(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd | undefined {
+export function imageAtto(price: ImageTable, resolution: string, quality: string | undefined): AttoUsd | undefined {
   const byQuality = quality === undefined ? undefined : ownValue(ownValue(price.byQuality, resolution), quality);
   return byQuality ?? ownValue(price.byResolution, resolution);
 }

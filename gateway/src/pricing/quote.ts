@@ -1,11 +1,14 @@
 import { fail } from "@inference/protocol/errors";
 import type {
   AttoUsd,
+  EditPrice,
   EmbeddingPrice,
   ImagePrice,
+  ImageTable,
   SpeechPrice,
   TextPrice,
   TranscriptionPrice,
+  UpscalePrice,
 } from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
@@ -194,7 +197,7 @@ function quoteFlat(snapshotId: string, atto: AttoUsd, chargeForDelivered: (deliv
 
 type ImageTerms = {
   snapshotId: string;
-  price: ImagePrice;
+  price: ImagePrice | EditPrice | UpscalePrice;
   /** `*` for a model without resolutions; undefined where the provider chooses and the dearest counts. */
   resolution: string | undefined;
   /** Undefined where the model has no qualities, or the provider chooses and the dearest counts. */
@@ -215,7 +218,7 @@ export function quoteImage(request: ImageTerms): Quote {
   );
 }
 
-function imagePrices(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd[] {
+function imagePrices(price: ImageTable, resolution: string, quality: string | undefined): AttoUsd[] {
   const chosen = imageAtto(price, resolution, quality);
   const others = quality === undefined ? Object.values(ownValue(price.byQuality, resolution) ?? {}) : [];
   return chosen === undefined ? others : [chosen, ...others];

@@ -14,8 +14,11 @@ import { createEmbeddings } from "./embeddings.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { getGeneration } from "./generation.ts";
 import { getHealth } from "./healthz.ts";
+import { editImage } from "./image-edit.ts";
 import { generateImage } from "./image-generate.ts";
 import { getImageStyles } from "./image-styles.ts";
+import { upscaleImage } from "./image-upscale.ts";
+import { createImageEdit } from "./images-edits.ts";
 import { createImage } from "./images-generations.ts";
 import { getOwnKey } from "./key.ts";
 import { createKey, listKeys } from "./keys.ts";
@@ -50,6 +53,9 @@ export const endpoints: readonly Endpoint[] = [
   createEmbeddings,
   createImage,
   generateImage,
+  createImageEdit,
+  editImage,
+  upscaleImage,
   createSpeech,
   createTranscription,
   listModels,

@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/proto
 import { makeRequestId } from "@inference/protocol/id";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
-import { type BodyType, formTypeOf, readBody } from "../http/body.ts";
+import { type BodyType, bodyTypes, formTypeOf, readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
@@ -58,7 +58,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     credentials: ["API key", "session"],
     headers,
     body,
-    ...(bodyType === "form" ? { bodyMediaType: "multipart/form-data" } : {}),
+    bodyMediaTypes: bodyTypes[bodyType],
     answers,
     errors: [...meteredErrors, ...errors],
     ...(errorSchema === undefined ? {} : { errorSchema }),

@@ -124,4 +124,106 @@ export function testMedia(start: StartHost): void {
       });
     });
   });
+
+  describe("an edit or upscaling of an image", () => {
+    let host: HostUnderTest;
+    before(async () => {
+      host = await start();
+    });
+    after(() => host.stop());
+
+    /** What is looked at of a picture, and a note, where the simulator finds its markers. */
+    const picture = (note = ""): Uint8Array => Buffer.from(`\u0089PNG\r\n\u001a\n${note}`, "latin1");
+    const base64 = Buffer.from(picture()).toString("base64");
+    const sizes = { model: "sim-edit-sizes", image: base64 };
+    const paths: Record<string, [path: string, makeBody: (tag: string) => object, centsPerImage: number]> = {
+      "an edit in OpenAI's form": [
+        "/v1/images/edits",
+        (tag) => formOf({ model: "sim-edit", prompt: tag, image: picture(), n: "1", size: "1536x1024" }),
+        4,
+      ],
+      "one with a list of one image": [
+        "/v1/images/edits",
+        (tag) => formOf({ model: "sim-edit-sizes", prompt: tag, "image[]": picture(), quality: "low" }),
+        6.15,
+      ],
+      "a native edit": ["/v1/image/edit", (tag) => ({ ...sizes, prompt: tag }), 8.15],
+      "a native edit of a file": [
+        "/v1/image/edit",
+        (tag) =>
+          formOf({ model: "sim-edit-sizes", prompt: tag, image: picture(), resolution: "2K", safe_mode: "false" }),
+        11.15,
+      ],
+      "a native edit of chosen quality": [
+        "/v1/image/edit",
+        (tag) => ({ ...sizes, prompt: tag, resolution: "2K", quality: "low" }),
+        8.15,
+      ],
+      "upscaling to twice the size": ["/v1/image/upscale", (tag) => formOf({ image: picture(tag) }), 2],
+      "upscaling to four times the size": [
+        "/v1/image/upscale",
+        (tag) => ({ image: tag, scale: 4, creativity: 0.02 }),
+        8,
+      ],
+    };
+    for (const [name, [path, makeBody, cents]] of Object.entries(paths)) {
+      test(`${name} is charged what the provider bills`, async () => {
+        const paid = await pay(host, path, makeBody);
+        assert.equal(paid.status, 200, paid.text);
+        assertBilledExactly(paid);
+        assert.equal(paid.bill, Math.round((cents * USD) / 100));
+        if (path === "/v1/images/edits") {
+          const { created, data } = JSON.parse(paid.text) as { created: number; data: { b64_json: string }[] };
+          assert.ok(created > 1e9);
+          assert.match(Buffer.from(data[0]?.b64_json ?? "", "base64").toString("latin1"), /^\u0089PNG.*IEND/s);
+        } else assert.equal(paid.headers.get("content-type"), "image/png");
+      });
+    }
+
+    test("a large image goes on in base64 while it arrives, whole or not at all", async () => {
+      host.simulator.simulator.change({ largeImageBytes: 3_000_001 });
+      const edit = (fault: string) => (tag: string) =>
+        formOf({ model: "sim-edit", prompt: `${tag}[[fault=${fault}]]`, image: picture() });
+      const large = await pay(host, "/v1/images/edits", edit("image-large"));
+      assertBilledExactly(large);
+      const { data } = JSON.parse(large.text) as { data: { b64_json: string }[] };
+      const bytes = Buffer.from(data[0]?.b64_json ?? "", "base64");
+      assert.ok(bytes.length > 3_000_001);
+      assert.match(bytes.subarray(-12).toString("latin1"), /IEND/);
+      const cut = await pay(host, "/v1/images/edits", edit("image-cut"));
+      assertLost(cut);
+      assert.equal(cut.status, 502);
+      assertFree(await pay(host, "/v1/images/edits", edit("image-violation")));
+    });
+
+    test("is refused before the provider is asked", async () => {
+      const { key, address } = await host.account(USD);
+      const tag = makeTag();
+      const refusals: [path: string, body: object, status: number, code: string][] = [
+        ["/v1/image/edit", { ...sizes, prompt: tag, resolution: "8K" }, 400, "invalid_request"],
+        ["/v1/image/edit", { ...sizes, prompt: tag, enhance_prompt: true }, 400, "unpriced_option"],
+        ["/v1/image/edit", { ...sizes, prompt: tag, model: "sim-image" }, 400, "invalid_request"],
+        ["/v1/image/generate", { model: "sim-edit", prompt: tag }, 400, "invalid_request"],
+        [
+          "/v1/image/edit",
+          formOf({ model: "sim-edit", prompt: tag, image: Buffer.from("GIF89a") }),
+          400,
+          "invalid_request",
+        ],
+        ["/v1/image/upscale", { image: tag, scale: 3 }, 400, "invalid_request"],
+        ["/v1/images/edits", { ...sizes, prompt: tag }, 415, "unsupported_media_type"],
+      ];
+      const edits = { model: "sim-edit", prompt: tag, image: picture() };
+      for (const more of [{ mask: picture() }, { n: "2" }, { response_format: "url" }, { "image[]": picture() }]) {
+        refusals.push(["/v1/images/edits", formOf({ ...edits, ...more }), 400, "unsupported_parameter"]);
+      }
+      for (const [path, body, status, code] of refusals) {
+        const answer = await host.call(path, { key, body });
+        const { error } = (await answer.json()) as { error: { code: string } };
+        assert.deepEqual([answer.status, error.code], [status, code], path);
+      }
+      assert.deepEqual(providerRecords(host, tag), []);
+      assert.equal((await host.balance(address)).heldNanoUsd, 0);
+    });
+  });
 }

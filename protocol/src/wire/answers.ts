@@ -171,7 +171,7 @@ export const pricesAnswer = z.strictObject({
   data: z.array(
     z.strictObject({
       id: z.string(),
-      type: z.enum(["text", "embedding", "image", "speech", "transcription"]),
+      type: z.enum(["text", "embedding", "image", "speech", "transcription", "edit", "upscale"]),
       pricing: jsonObject.describe("As in GET /api/v1/models."),
     }),
   ),

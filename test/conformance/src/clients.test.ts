@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import OpenAI, { toFile } from "openai";
 import { type Account, openAccount, readKey, readReceipt, spentBy } from "./account.ts";
 import { clients, otherClients } from "./clients/clients.ts";
+import { png, wavOfSilence } from "./documented.ts";
 import { checkExchange } from "./exchange.ts";
 import { answerRows, type Row, rows } from "./rows.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -56,6 +58,21 @@ describe("clients", { concurrency: true }, () => {
       }
     });
   }
+});
+
+test("the official client sends files: a transcription and an edit", async () => {
+  const { key } = await (await openAccount(target, 0)).makeKey();
+  const wire = makeWire();
+  const client = new OpenAI({ baseURL: `${target.url}/v1`, apiKey: key, fetch: wire.fetch, maxRetries: 0 });
+  const file = await toFile(wavOfSilence(), "speech.wav");
+  const { text, usage } = await client.audio.transcriptions.create({ model: "sim-transcribe", file });
+  assert.match(text, /^A transcript/);
+  assert.ok(usage?.type === "duration" && usage.seconds === 0.5);
+  const image = await toFile(png(), "a.png", { type: "image/png" });
+  const { data = [] } = await client.images.edit({ model: "sim-edit", image, prompt: "x", size: "1024x1024" });
+  assert.deepEqual(Buffer.from(data[0]?.b64_json ?? "", "base64").subarray(0, 8), png());
+  for (const exchange of wire.exchanges) checkExchange(exchange, target);
+  await checkReceipts(key, wire.exchanges.map(idOf), { past: 0, leavesEarly: false });
 });
 
 /** Each answer with 200 has a receipt, and the receipts add up to the key's spend. */

@@ -42,9 +42,17 @@ export const paidBodies: Readonly<Record<string, object>> = {
   "/embeddings": { model: "sim-embedding", input: text },
   "/images/generations": { model: "sim-image", prompt: text },
   "/image/generate": { model: "sim-image", prompt: text },
+  "/images/edits": { model: "sim-edit", prompt: text, image: png() },
+  "/image/edit": { model: "sim-edit", prompt: text, image: png().toString("base64") },
+  "/image/upscale": { model: "sim-upscaler", image: png() },
   "/audio/speech": { model: "sim-speech", input: text, voice: "af_sky" },
   "/audio/transcriptions": { model: "sim-transcribe", file: wavOfSilence() },
 };
+
+/** The beginning of a picture, which is all that is looked at. */
+export function png(): Buffer {
+  return Buffer.from("\u0089PNG\r\n\u001a\n", "latin1");
+}
 
 /** Half a second, in 16 bits at 8 kHz. */
 export function wavOfSilence(): Uint8Array {
@@ -144,10 +152,7 @@ export const undocumentedPaths: readonly string[] = [
   "/v1/threads",
   "/v1/fine_tuning/jobs",
   "/v1/audio/translations",
-  "/v1/images/edits",
   "/v1/images/variations",
-  "/v1/image/edit",
-  "/v1/image/upscale",
   "/v1/video/queue",
   "/v1/characters",
   "/v1/augment/scrape",

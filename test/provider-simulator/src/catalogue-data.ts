@@ -1,7 +1,7 @@
 import { FAULT_PREFIX, FAULTS } from "./faults.ts";
 import type { PriceSpec } from "./pricing.ts";
 
-export type ModelType = "asr" | "embedding" | "image" | "text" | "tts" | "video";
+export type ModelType = "asr" | "embedding" | "image" | "inpaint" | "text" | "tts" | "upscale" | "video";
 
 /** A declared model. The catalogue lists one with `pricing: null` without a price. */
 export interface ModelSeed {
@@ -75,6 +75,7 @@ const PUBLIC: readonly ModelSeed[] = [
     { resolutions: { "1K": "0.09", "2K": "0.13", "4K": "0.24" }, upscale: UPSCALE },
     { resolutions: RESOLUTIONS, defaultResolution: "1K" },
   ),
+  { id: "heath-edit", type: "inpaint", pricing: { inpaint: "0.05" } },
 ];
 
 /** Models for tests: every shape of price and every kind of model. */
@@ -127,6 +128,19 @@ const FOR_TESTS: readonly ModelSeed[] = [
   speech("sim-speech", "3.5", VOICES, FORMATS),
   speech("sim-speech-hd", "187.5", ["nova", "onyx"], ["wav", "mp3", "pcm"]),
   { id: "sim-transcribe", type: "asr", pricing: { per_audio_second: "0.00003148" } },
+  { id: "sim-edit", type: "inpaint", pricing: { inpaint: "0.04" } },
+  {
+    id: "sim-edit-sizes",
+    type: "inpaint",
+    pricing: {
+      inpaint: "0.07",
+      resolutions: { "1K": "0.07", "2K": "0.1" },
+      quality: { "1K": { low: "0.05", medium: "0.07" }, "2K": { low: "0.07", medium: "0.1" } },
+      inputImages: { included: 0, additional: "0.0115" },
+    },
+    spec: { constraints: { promptCharacterLimit: 1500, qualities: ["low", "medium"], defaultQuality: "medium" } },
+  },
+  { id: "sim-upscaler", type: "upscale", pricing: { generation: "0.01", upscale: UPSCALE } },
   image("sim-image", { generation: "0.01", upscale: UPSCALE }),
   image(
     "sim-image-sizes",

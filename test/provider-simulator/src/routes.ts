@@ -6,6 +6,7 @@ import { embeddings } from "./embeddings.ts";
 import * as errors from "./errors.ts";
 import { type Exchange, sendAnswer, sendText } from "./exchange.ts";
 import { isForm, parseForm } from "./form.ts";
+import { imageEdit, imageUpscale } from "./image-edits.ts";
 import { imageGenerate, imagesGenerations } from "./images.ts";
 import { createKey, patchKey } from "./key-routes.ts";
 import { audioSpeech } from "./speech.ts";
@@ -16,14 +17,15 @@ import { BASE_PATH } from "./wire.ts";
 interface Route {
   /** Open routes take no key, admin routes only the administrator's. Paid routes also pass the account's checks. */
   readonly access: "open" | "paid" | "admin";
-  /** The body is a form. */
-  readonly takesForm?: boolean;
+  /** The body is a form, or may be one. */
+  readonly takesForm?: "always" | "too";
   readonly handle: (x: Exchange, body: Body) => void | Promise<void>;
 }
 
 const open = (handle: Route["handle"]): Route => ({ access: "open", handle });
 const paid = (handle: Route["handle"]): Route => ({ access: "paid", handle });
-const paidForm = (handle: Route["handle"]): Route => ({ access: "paid", takesForm: true, handle });
+const paidForm = (handle: Route["handle"]): Route => ({ access: "paid", takesForm: "always", handle });
+const paidEither = (handle: Route["handle"]): Route => ({ access: "paid", takesForm: "too", handle });
 const admin = (handle: Route["handle"]): Route => ({ access: "admin", handle });
 
 const ROUTES: ReadonlyMap<string, Route> = new Map([
@@ -37,6 +39,8 @@ const ROUTES: ReadonlyMap<string, Route> = new Map([
   ["POST /chat/completions", paid(chatCompletions)],
   ["POST /image/generate", paid(imageGenerate)],
   ["POST /images/generations", paid(imagesGenerations)],
+  ["POST /image/edit", paidEither(imageEdit)],
+  ["POST /image/upscale", paidEither(imageUpscale)],
   ["POST /audio/speech", paid(audioSpeech)],
   ["POST /audio/transcriptions", paidForm(audioTranscriptions)],
   ["POST /embeddings", paid(embeddings)],
@@ -63,11 +67,11 @@ export async function handleProvider(x: Exchange): Promise<void> {
   if (!url.startsWith(`${BASE_PATH}/`) || route === undefined) return sendAnswer(x, errors.NOT_FOUND);
   const hasBody = x.request.method !== "GET";
   // The provider checks the type before the credential.
-  const takesForm = route.takesForm === true;
-  if (takesForm && !isForm(type)) return sendAnswer(x, errors.FORM_REQUIRED);
-  if (hasBody && !takesForm && !/^application\/json\b/i.test(type)) return sendAnswer(x, errors.JSON_TYPE_REQUIRED);
+  const hasForm = route.takesForm !== undefined && isForm(type);
+  if (route.takesForm === "always" && !hasForm) return sendAnswer(x, errors.FORM_REQUIRED);
+  if (hasBody && !hasForm && !/^application\/json\b/i.test(type)) return sendAnswer(x, errors.JSON_TYPE_REQUIRED);
   if (route.access !== "open") authenticate(x, route.access === "admin");
-  const body = takesForm ? await parseForm(bytes, type) : hasBody ? parseJsonObject(bytes.toString()) : {};
+  const body = hasForm ? await parseForm(bytes, type) : hasBody ? parseJsonObject(bytes.toString()) : {};
   if (route.access === "paid") admit(x, body);
   await route.handle(x, body);
 }

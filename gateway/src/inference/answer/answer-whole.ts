@@ -13,9 +13,15 @@ import type { Call } from "../call.ts";
 import { conclude, type Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
-import { readBytesAnswer, readJsonAnswer, readTextAnswer, type WholeAnswer } from "../stream/json-answer.ts";
+import {
+  readBase64Answer,
+  readBytesAnswer,
+  readJsonAnswer,
+  readTextAnswer,
+  type WholeAnswer,
+} from "../stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "../stream/json-relay.ts";
-import { bytesTap, type WholeTap } from "../stream/tap.ts";
+import { base64Tap, bytesTap, type WholeTap } from "../stream/tap.ts";
 import { chargedFor } from "../stream/usage-json.ts";
 import { answerHeaders, binaryType, makeAnswerWriter, mediaType, writeWhole } from "./answer-format.ts";
 import { checkModel, sendAsItComes } from "./answer-relay.ts";
@@ -41,23 +47,17 @@ export async function answerWhole(
     const isImage = call.order.quote.flatNanoUsd !== null;
     const { blockedHeader } = gateway.config.upstream;
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
-    const type = mediaType(response.header("content-type"));
-    const isJson = type === "application/json";
-    const isText = call.order.isText === true && textTypes.has(type);
-    const contentType = isJson ? type : isText ? "text/plain; charset=utf-8" : binaryType(type);
-    if (contentType === null || (!isJson && !isText && !isImage)) {
-      throw new UnusableAnswer("has an unexpected content type");
-    }
+    const { form, contentType } = formOf(call, mediaType(response.header("content-type")));
     const headers = answerHeaders(request, call.order, contentType);
-    const options = isJson || isText ? jsonOptions(gateway, call, request) : null;
+    const options = jsonOptions(gateway, call, request);
     const body = response.body[Symbol.asyncIterator]();
-    const gathered = await gather(gateway, call, { held, body, isJson, isText });
+    const gathered = await gather(gateway, call, { held, body, form });
     if (!gathered.isLarge) {
-      const read = readGathered(call, gathered, options, isText);
+      const read = readGathered(call, gathered, { form, options });
       const answer = isBlocked ? markBlocked(read) : read;
       return await settleAndSend(gateway, call, request, { answer, headers, held });
     }
-    const begun = options === null ? bytesTap() : createJsonRelay(options);
+    const begun = makeTap(call, form, options);
     const passed = gathered.chunks.flatMap((chunk) => begun.push(chunk) ?? []);
     if (begun.fault() !== null) throw unusable(call, begun);
     const tap = isBlocked ? markBlocked(begun) : begun;
@@ -80,8 +80,30 @@ export async function answerWhole(
   }
 }
 
+/** What an answer is: JSON, a transcript as text, an image's bytes, or an image that goes on in JSON. */
+type AnswerForm = "json" | "text" | "bytes" | "base64";
+
+/** @returns Also the content type that the client sees. Throws `UnusableAnswer` for a type that was not asked for. */
+function formOf({ order }: Call, type: string): { form: AnswerForm; contentType: string } {
+  if (type === "application/json") return { form: "json", contentType: type };
+  if (order.isText === true && textTypes.has(type)) return { form: "text", contentType: "text/plain; charset=utf-8" };
+  const contentType = order.quote.flatNanoUsd === null ? null : binaryType(type);
+  if (contentType === null) throw new UnusableAnswer("has an unexpected content type");
+  return order.inBase64 === true ? { form: "base64", contentType: "application/json" } : { form: "bytes", contentType };
+}
+
 /** The types of transcripts and subtitles. All are sent as plain text, because some types can run scripts. */
 const textTypes: ReadonlySet<string> = new Set(["text/plain", "text/vtt", "text/srt", "application/x-subrip"]);
+
+/** The tap of a large answer. */
+function makeTap(call: Call, form: AnswerForm, options: JsonOptions): WholeTap {
+  if (form === "base64") return base64Tap(createdS(call));
+  return form === "bytes" ? bytesTap() : createJsonRelay(options);
+}
+
+function createdS({ at }: Call): number {
+  return Math.floor(at / 1000);
+}
 
 /** The same answer, marked: the provider says that it blocked an image. */
 function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
@@ -101,15 +123,10 @@ type Gathered = {
 async function gather(
   gateway: Gateway,
   call: Call,
-  {
-    held,
-    body,
-    isJson,
-    isText,
-  }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; isJson: boolean; isText: boolean },
+  { held, body, form }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; form: AnswerForm },
 ): Promise<Gathered> {
   // A text, or an answer that is written in another shape, is not sent before its end.
-  const isWritten = isText || call.order.format !== undefined;
+  const isWritten = form === "text" || call.order.format !== undefined;
   const { answerBytes: most } = gateway.config.request;
   const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
   const chunks: Uint8Array[] = [];
@@ -125,7 +142,7 @@ async function gather(
     if (next.done === true) return { chunks, bytes, isLarge: false };
     received += next.value.length;
     // Some providers send white space while a client waits for the answer.
-    const chunk = isJson && bytes === 0 ? withoutSpace(next.value) : next.value;
+    const chunk = form === "json" && bytes === 0 ? withoutSpace(next.value) : next.value;
     if (chunk.length > 0) chunks.push(chunk);
     bytes += chunk.length;
     if (received > answerBytes) {
@@ -148,17 +165,27 @@ function withoutSpace(chunk: Uint8Array): Uint8Array {
 function readGathered(
   call: Call,
   { chunks, error }: Gathered,
-  options: JsonOptions | null,
-  isText: boolean,
+  { form, options }: { form: AnswerForm; options: JsonOptions },
 ): WholeAnswer {
-  const bytes = joinBytes(chunks);
-  const read = isText ? readTextAnswer : readJsonAnswer;
-  const answer = options === null ? readBytesAnswer(bytes) : read(bytes, options);
-  const mayBeWhole = options !== null && !isText && call.whyGivenUp === null && answer.fault() !== "malformed";
+  const answer = readAnswer(call, joinBytes(chunks), form, options);
+  const mayBeWhole = form === "json" && call.whyGivenUp === null && answer.fault() !== "malformed";
   const isWhole = error === undefined || mayBeWhole;
   if (!isWhole) throw new BrokenAnswer(error, answer.reported());
   if (answer.fault() !== null) throw unusable(call, answer);
   return answer;
+}
+
+function readAnswer(call: Call, bytes: Uint8Array, form: AnswerForm, options: JsonOptions): WholeAnswer {
+  switch (form) {
+    case "json":
+      return readJsonAnswer(bytes, options);
+    case "text":
+      return readTextAnswer(bytes, options);
+    case "bytes":
+      return readBytesAnswer(bytes);
+    case "base64":
+      return readBase64Answer(bytes, createdS(call));
+  }
 }
 
 function unusable(call: Call, answer: Pick<WholeAnswer, "fault" | "reported" | "upstreamId">): UnusableAnswer {

@@ -12,6 +12,8 @@ const routes: Record<Price["kind"], string> = {
   image: "/v1/image/generate or /v1/images/generations",
   speech: "/v1/audio/speech",
   transcription: "/v1/audio/transcriptions",
+  edit: "/v1/images/edits or /v1/image/edit",
+  upscale: "/v1/image/upscale",
 };
 const nouns: Record<Price["kind"], string> = {
   text: "a text model",
@@ -19,6 +21,8 @@ const nouns: Record<Price["kind"], string> = {
   image: "an image model",
   speech: "a speech model",
   transcription: "a transcription model",
+  edit: "a model for edits",
+  upscale: "a model for upscaling",
 };
 const SHOWN = 100;
 

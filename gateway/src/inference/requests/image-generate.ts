@@ -1,8 +1,8 @@
 import { fail } from "@inference/protocol/errors";
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
 import { validate } from "../../http/json/validate.ts";
-import { checkListed, findModel, type ModelOf } from "./find-model.ts";
-import { checkPrompt, defaultResolution, resolutionsOf } from "./image-options.ts";
+import { checkListed, findModel } from "./find-model.ts";
+import { checkPrompt, defaultResolution, qualitiesOf, resolutionsOf } from "./image-options.ts";
 import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
@@ -51,9 +51,4 @@ export function parseImageGenerateOrder(body: unknown, context: OrderContext): P
       count: variants,
     },
   };
-}
-
-function qualitiesOf({ price, features }: ModelOf<"image">): string[] {
-  const priced = Object.values(price.byQuality ?? {}).flatMap((table) => Object.keys(table));
-  return [...new Set([...(features.qualities ?? []), ...priced])];
 }

@@ -1,8 +1,8 @@
 import { fail } from "@inference/protocol/errors";
+import type { ImageTable, Model } from "@inference/protocol/model";
 import type { ImageSize } from "@inference/protocol/wire/images";
-import type { ModelOf } from "./find-model.ts";
 
-type ImageModel = ModelOf<"image">;
+type ImageModel = Model & { price: ImageTable };
 
 /** The resolutions a model lists; none if it has one price for all. */
 export function resolutionsOf({ price }: ImageModel): string[] {
@@ -40,6 +40,12 @@ function sideOf(resolution: string): number | undefined {
   if (match === null) return undefined;
   const side = Number(match[1]) * (match[2] === "" ? 1 : 1024);
   return side > 0 ? side : undefined;
+}
+
+/** The qualities a model lists, or has prices for. */
+export function qualitiesOf({ price, features }: ImageModel): string[] {
+  const priced = Object.values(price.byQuality ?? {}).flatMap((table) => Object.keys(table));
+  return [...new Set([...(features.qualities ?? []), ...priced])];
 }
 
 export function checkPrompt(prompt: string, model: ImageModel): void {

@@ -13,6 +13,8 @@ type OrderFields = {
   model: Model;
   /** The answer is an event stream. */
   stream: boolean;
+  /** The bytes of the answer, an image, are sent in the JSON of OpenAI's images. */
+  inBase64?: boolean;
   /** The answer is a text, and no JSON. */
   isText?: boolean;
   /** The client asked for the usage chunk of a stream. */

@@ -4,7 +4,7 @@ import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { measureElements } from "./json-elements.ts";
 import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
-import { bytesTap } from "./tap.ts";
+import { base64Tap, bytesTap } from "./tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
 
 /** A complete answer, and the body that the client gets. */
@@ -20,7 +20,7 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
   const answer = asObject(parseJson(utf8.decode(bytes)));
   if (answer === undefined) return malformed(bytes, options);
   const content = answer[options.content];
-  const list: readonly unknown[] = Array.isArray(content) ? content : kind === "text" ? [content] : [];
+  const list: readonly unknown[] = Array.isArray(content) && kind !== "text" ? content : textOf(kind, content);
   const measured = measureElements(kind, list);
   const usage = besideContent(reportedOnce(readUsage(answer, bound)), bound, () => measured.bytes > 0);
   const reported = { ...usage, ...reportedCost(answer) };
@@ -41,6 +41,11 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
       return options.shown.includes("usage") ? textWithUsage(clean, usageJson(charged)) : clean;
     },
   };
+}
+
+/** The content that is a text is the one element of a list. */
+function textOf(kind: JsonOptions["elements"], content: unknown): readonly unknown[] {
+  return kind === "text" && content !== undefined ? [content] : [];
 }
 
 /** The members that a client gets, but for the usage. */
@@ -75,6 +80,15 @@ export function readTextAnswer(bytes: Uint8Array, { secrets }: JsonOptions): Who
     fault: () => null,
     delivered: () => ({ bytes: bytes.length, events: 1 }),
     body: () => secrets.remove(utf8.decode(bytes)),
+  };
+}
+
+/** An image that goes on in JSON. */
+export function readBase64Answer(bytes: Uint8Array, createdS: number): WholeAnswer {
+  const tap = base64Tap(createdS);
+  return {
+    ...readBytesAnswer(bytes),
+    body: (charged) => Buffer.concat([tap.push(bytes) ?? new Uint8Array(), tap.last(charged)]),
   };
 }
 

@@ -4,7 +4,7 @@ import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
-import { readJsonAnswer, type WholeAnswer } from "./json-answer.ts";
+import { readJsonAnswer, readTextAnswer, type WholeAnswer } from "./json-answer.ts";
 import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
 
 const SEED = 20_261_124;
@@ -20,8 +20,8 @@ const options: JsonOptions = {
 
 type Read = { text: string; tally: unknown; tap: JsonRelay };
 
-function read(bytes: Uint8Array, cuts: readonly number[]): Read {
-  const tap = createJsonRelay(options);
+function read(bytes: Uint8Array, cuts: readonly number[], as = options): Read {
+  const tap = createJsonRelay(as);
   const passed: Uint8Array[] = [];
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
@@ -131,6 +131,40 @@ test("an answer that is parsed whole is the answer that passes through in pieces
     );
   });
   fc.assert(property, { numRuns: runs(166), seed: SEED });
+});
+
+test("a transcript and its duration are read whole as in pieces", () => {
+  const bound = { promptTokens: 0, completionTokens: 0, audioMs: 9_000 };
+  const transcript: JsonOptions = { ...options, shown: ["text", "usage"], content: "text", elements: "text", bound };
+  const duration = fc.oneof(fc.double({ min: -1, max: 2 ** 32 }), fc.constantFrom("8.47", "", "x", null, 0, 1e300));
+  const said = fc.record(
+    {
+      segments: numbers,
+      text: fc.oneof(fc.string({ unit: "binary" }), fc.nat()),
+      duration,
+      usage: fc.record({ seconds: duration }),
+    },
+    { requiredKeys: [] },
+  );
+  const property = fc.property(said, spacing, cuts, (value, space, places) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(value, null, space));
+    const whole = readJsonAnswer(bytes, transcript);
+    const { tap } = read(bytes, places, transcript);
+    assert.deepEqual(
+      [whole.fault(), whole.reported(), whole.delivered(), whole.elements()],
+      [tap.fault(), tap.reported(), tap.delivered(), tap.elements()],
+    );
+    const { usage } = tap.reported();
+    if (typeof usage === "object") assert.ok(Number(usage.audioMs) > 0 && Number.isSafeInteger(usage.audioMs));
+  });
+  fc.assert(property, { numRuns: 500, seed: SEED });
+});
+
+test("a transcript as text loses our key, and silence is an answer too", () => {
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const charged = chargedOf(readTextAnswer(bytes(""), options), 5);
+  assert.equal(readTextAnswer(bytes(`a ${KEY} b`), options).body(charged), "a [removed] b");
+  assert.deepEqual(readTextAnswer(bytes(""), options).delivered(), { bytes: 0, events: 1 });
 });
 
 test("a usage counts where JSON.parse finds it in the outermost object, and nowhere else", () => {

@@ -79,6 +79,32 @@ export function bytesTap(): WholeTap {
   };
 }
 
+/** The same for an image that goes on in JSON, in base64 (OpenAI's `ImagesResponse`). */
+export function base64Tap(createdS: number): WholeTap {
+  const bytes = bytesTap();
+  let head = `{"created":${createdS},"data":[{"b64_json":"`;
+  let rest: Uint8Array = new Uint8Array(0);
+
+  function write(text: string): Uint8Array {
+    const written = Buffer.from(head + text);
+    head = "";
+    return written;
+  }
+
+  return {
+    ...bytes,
+    push(chunk) {
+      bytes.push(chunk);
+      const all = Buffer.concat([rest, chunk]);
+      // Base64 writes three bytes at a time.
+      const whole = all.length - (all.length % 3);
+      rest = all.subarray(whole);
+      return whole === 0 ? undefined : write(all.toString("base64", 0, whole));
+    },
+    last: () => write(`${Buffer.from(rest).toString("base64")}"}]}`),
+  };
+}
+
 const noMembers = {
   fault: () => null,
   reported: () => nothingReported,

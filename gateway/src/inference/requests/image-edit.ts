@@ -1,0 +1,67 @@
+import { imageEditRequest } from "@inference/protocol/wire/image-edits";
+import { validate } from "../../http/json/validate.ts";
+import { checkListed, findModel, type ModelOf } from "./find-model.ts";
+import { writeWithImage } from "./image-file.ts";
+import { checkPrompt, defaultResolution, qualitiesOf, resolutionsOf } from "./image-options.ts";
+import type { ParsedOrder } from "./order.ts";
+import type { OrderContext } from "./order-context.ts";
+import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+
+const rules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["disable_prompt_optimization_thinking", dropped()],
+  ["modelId", unsupported("Send `model`.")],
+  ["images", unsupported("Send one `image`.")],
+  ["enhance_prompt", unpriced("Write the prompt as you want it.", oneOf(false, "false"))],
+]);
+
+/** POST /image/edit. The answer is the image's bytes. */
+export function parseImageEditOrder(body: unknown, context: OrderContext): ParsedOrder {
+  const { known, ignored } = sortFields(body, imageEditRequest.shape, rules);
+  const model = findModel(known.model, "edit", context);
+  const request = validate(imageEditRequest, known);
+  checkListed("resolution", request.resolution, resolutionsOf(model), model.id);
+  checkListed("quality", request.quality, qualitiesOf(model), model.id);
+  return editOrder(request, { model, ignored, snapshotId: context.snapshot.id });
+}
+
+type Edit = {
+  prompt: string;
+  image: string | { bytes: Uint8Array };
+  resolution?: string | undefined;
+  quality?: string | undefined;
+  aspect_ratio?: string | undefined;
+  output_format?: string | undefined;
+  safe_mode?: boolean | string | undefined;
+};
+
+/** The order for an edit of one image. Its resolution is always sent, so that it is the one that is priced. */
+export function editOrder(
+  { prompt, image, resolution, quality, aspect_ratio, output_format, safe_mode }: Edit,
+  { model, ignored, snapshotId }: { model: ModelOf<"edit">; ignored: string[]; snapshotId: string },
+): ParsedOrder {
+  checkPrompt(prompt, model);
+  const listed = resolutionsOf(model);
+  const chosen = resolution ?? defaultResolution(model) ?? (listed.includes(USUAL) ? USUAL : listed[0]);
+  const sent = listed.length === 0 ? undefined : chosen;
+  const fields = { model: model.id, prompt, resolution: sent, quality, aspect_ratio, output_format, safe_mode };
+  return {
+    upstreamPath: "/image/edit",
+    ...writeWithImage(fields, image),
+    model,
+    stream: false,
+    includeUsage: false,
+    ignored,
+    terms: {
+      kind: "image",
+      snapshotId,
+      price: model.price,
+      resolution: chosen,
+      quality: quality ?? model.features.defaultQuality,
+      count: 1,
+    },
+  };
+}
+
+/** The provider's resolution if a request names none. */
+const USUAL = "1K";
