@@ -71,8 +71,11 @@ test("the official client sends files: a transcription and an edit", async () =>
   const image = await toFile(png(), "a.png", { type: "image/png" });
   const { data = [] } = await client.images.edit({ model: "sim-edit", image, prompt: "x", size: "1024x1024" });
   assert.deepEqual(Buffer.from(data[0]?.b64_json ?? "", "base64").subarray(0, 8), png());
-  for (const exchange of wire.exchanges) checkExchange(exchange, target);
-  await checkReceipts(key, wire.exchanges.map(idOf), { past: 0, leavesEarly: false });
+  // The client tries with a `data:` URL whether its `fetch` takes forms.
+  const paid = wire.exchanges.filter(isPaid);
+  assert.equal(paid.length, 2);
+  for (const exchange of paid) checkExchange(exchange, target);
+  await checkReceipts(key, paid.map(idOf), { past: 0, leavesEarly: false });
 });
 
 /** Each answer with 200 has a receipt, and the receipts add up to the key's spend. */
