@@ -8,7 +8,7 @@ export type InferenceRoute = BodyParser<ParsedOrder> & {
   name: string;
   /** The answer's bytes go to the client as they come, whatever the request said. */
   passesThrough: boolean;
-  /** The member of a whole JSON answer that is what was asked for, a list or a text; null where answers are bytes only. */
+  /** The list or text in a whole JSON answer that was asked for; null where answers are bytes only. */
   content: { field: "choices" | "data" | "images" | "text"; elements: ElementKind } | null;
   /** The fields of a whole JSON answer that a client gets to see. */
   answerFields: readonly string[];

@@ -550,7 +550,7 @@ export function testBadInput(start: StartHost): void {
       test("that is not in the table is not found, also where the provider has it", async () => {
         const authorization = `Bearer ${account.key}`;
         const below =
-          "files,responses/x,completions,fine_tuning/jobs,assistants,threads,moderations,image/edit,image/upscale,images/edits,images/variations,audio/transcriptions,audio/translations,video/queue,api_keys,api_keys/rate_limits,api_keys/generate_web3_key,billing/balance,billing/usage,billing/usage-history,characters,chat,chat/completions/x,chat/completions/req_1,embeddings/x,augment/search,x402/top-up".split(
+          "files,responses/x,completions,fine_tuning/jobs,assistants,threads,moderations,image/multi-edit,image/background-remove,images/variations,audio/translations,video/queue,api_keys,api_keys/rate_limits,api_keys/generate_web3_key,billing/balance,billing/usage,billing/usage-history,characters,chat,chat/completions/x,chat/completions/req_1,embeddings/x,augment/search,x402/top-up".split(
             ",",
           );
         const paths = ["/v1", "/api/v1"].flatMap((prefix) => [...below.map((rest) => `${prefix}/${rest}`), prefix]);

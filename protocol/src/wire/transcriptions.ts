@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The form of POST /audio/transcriptions: only the fields that are sent on to the provider. All but the file are texts. */
+/** The form of POST /audio/transcriptions: only the fields that are sent on. All but the file are texts. */
 export const transcriptionRequest = z.strictObject({
   file: z
     .custom<{ bytes: Uint8Array }>((value) => typeof value === "object" && value !== null && "bytes" in value, {

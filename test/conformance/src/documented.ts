@@ -34,7 +34,10 @@ export type Use =
 
 const text = "A word on harbours. [[tokens=2]]";
 
-/** Paid routes below both prefixes, each with a valid body. One with bytes is sent as a form. Other routes get an empty object. */
+/**
+ * Paid routes below both prefixes, each with a valid body. One with bytes is sent as a form. Other routes get an empty
+ * object.
+ */
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/responses": { model: "sim-small", max_output_tokens: 10, input: text },
