@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { wav } from "@inference/gateway/test/audio";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
@@ -51,6 +52,30 @@ for (const [path, maxBytes, body, status] of requests) {
     });
   }
 }
+
+test("a form is as large as a chat body may be, and no larger", async () => {
+  const head = (name: string): string => `--form-0123456789\r\nContent-Disposition: form-data; name="${name}"`;
+  const before = Buffer.from(`${head("model")}\r\n\r\nsim-transcribe\r\n${head("file")}; filename="a"\r\n\r\n`);
+  const after = Buffer.from("\r\n--form-0123456789--\r\n");
+  const headers = {
+    authorization: `Bearer ${account.key}`,
+    "content-type": "multipart/form-data; boundary=form-0123456789",
+  };
+  const post = (bytes: number) => {
+    const file = Buffer.alloc(bytes - before.length - after.length);
+    file.set(wav(10));
+    return sendHttp(stack.url, {
+      path: "/v1/audio/transcriptions",
+      headers,
+      body: Buffer.concat([before, file, after]),
+    });
+  };
+  const { chatBodyBytes } = defaultRequestLimits;
+  const fits = await post(chatBodyBytes);
+  assert.equal(fits.status, 200, fits.text);
+  const { metadata } = assertError(await post(chatBodyBytes + 1), 413, "request_too_large");
+  assert.equal(metadata?.max_bytes, chatBodyBytes);
+});
 
 test("a provider's whole answer passes up to its limit; one that goes on is cut, and costs the hold", async () => {
   const body = { model: "sim-image", prompt: "hello [[fault=image-large]]", return_binary: true };
