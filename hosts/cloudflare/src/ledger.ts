@@ -3,10 +3,11 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Saga, Step } from "@inference/ledger/saga";
+import type { DueTable } from "@inference/ledger/walks";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
 import { log } from "./log.ts";
-import type { DueTable, OwnRows } from "./own-rows.ts";
+import type { OwnRows } from "./own-rows.ts";
 import { timers } from "./timers.ts";
 
 /** The calls of a partition's object, from outside or from the object itself. */
@@ -104,6 +105,7 @@ export function makeEdgeLedger(
     lapsedHolds: async (at, limit) => own?.rows.lapsedHolds(at, limit) ?? [],
     dueBills: async (at, page) => dueIn(own?.rows, "bill", at, page),
     dueAllowances: async (at, page) => dueIn(own?.rows, "allowance", at, page),
+    dueNotices: async (at, page) => dueIn(own?.rows, "account", at, page),
     overdue: async (table, before, page) => own?.rows.overdue(table, before, page) ?? { rows: [], next: null },
   };
 }

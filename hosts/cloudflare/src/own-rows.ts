@@ -3,6 +3,7 @@ import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/ove
 import type { Partition } from "@inference/ledger/partition";
 import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import {
+  type AccountRow,
   type AllowanceRow,
   type BillRow,
   type Change,
@@ -12,7 +13,7 @@ import {
   type ReceiptRow,
   type TableName,
 } from "@inference/ledger/tables";
-import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
+import { type DueTable, LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
@@ -41,7 +42,7 @@ export type OwnRows = {
   /** Reads everything again, after the storage was changed. */
   reopen(): void;
   lapsedHolds(at: number, limit: number): LapsedHold[];
-  /** When the account's bill, or one of its allowances, is looked at next. */
+  /** When the account's bill, one of its allowances or its notices are looked at next. */
   dueAt(table: DueTable): number | undefined;
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
@@ -49,8 +50,6 @@ export type OwnRows = {
   /** The earliest time from which the retention of a row of the table counts. */
   firstKept(table: ForgettableTable): number | undefined;
 };
-
-export type DueTable = "allowance" | "bill";
 
 /**
  * An object with this many open deliveries admits no new requests, and only ends those in progress. The deliveries take
@@ -147,7 +146,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     lapsedHolds,
     dueAt(table) {
       const stored = selectAny(table, DUE[table]).map(tableSql[table].toRow);
-      const rows = overlay(stored, memory().unfolded(table)) as (AllowanceRow | BillRow)[];
+      const rows = overlay(stored, memory().unfolded(table)) as (AccountRow | AllowanceRow | BillRow)[];
       const times = rows.flatMap(({ dueAt }) => dueAt ?? []);
       return times.length === 0 ? undefined : Math.min(...times);
     },
@@ -192,7 +191,8 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   };
 }
 
-const DUE = {
+const DUE: Readonly<Record<DueTable, string>> = {
+  account: "SELECT * FROM account_row INDEXED BY due_account WHERE due_at IS NOT NULL",
   allowance: "SELECT * FROM allowance_row INDEXED BY due_allowance WHERE due_at IS NOT NULL",
   bill: "SELECT * FROM bill_row INDEXED BY due_bill WHERE due_at IS NOT NULL",
 };

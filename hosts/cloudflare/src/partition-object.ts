@@ -12,6 +12,7 @@ import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import {
+  type AccountRow,
   type AllowanceRow,
   type BillRow,
   type Change,
@@ -19,7 +20,7 @@ import {
   type OutboxRow,
   type ReceiptRow,
 } from "@inference/ledger/tables";
-import { forgettableTables } from "@inference/ledger/walks";
+import { type DueTable, forgettableTables } from "@inference/ledger/walks";
 import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { within } from "@inference/protocol/timers";
 import { statementTrees } from "@inference/settler/statement-tree";
@@ -206,7 +207,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     // A lapsed hold stays while its prices or the chain cannot be read, or if the ledger did not answer.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
     // A failed step is tried again.
-    for (const table of ["allowance", "bill"] as const) {
+    for (const table of ["allowance", "bill", "account"] as const) {
       const dueAt = this.ownRows.dueAt(table);
       if (dueAt !== undefined) due.push(dueAt < now ? now + SWEEP_AGAIN_MS : dueAt + 1);
     }
@@ -274,7 +275,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     await this.#statements.poll();
   }
 
-  #isDue(table: "allowance" | "bill"): boolean {
+  #isDue(table: DueTable): boolean {
     return (this.ownRows.dueAt(table) ?? Number.POSITIVE_INFINITY) <= Date.now();
   }
 
@@ -338,9 +339,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const times = changes.flatMap(({ table, row }) => {
       if (row === null) return [];
       if (table === "receipt") return isHold(row as ReceiptRow) ? [(row as ReceiptRow).leaseUntil + 1] : [];
-      if (table !== "bill" && table !== "allowance") return [];
-      const { dueAt } = row as BillRow | AllowanceRow;
-      return dueAt === null ? [] : [Math.max(now, dueAt) + 1];
+      if (table !== "bill" && table !== "allowance" && table !== "account") return [];
+      const { dueAt } = row as BillRow | AllowanceRow | AccountRow;
+      return dueAt == null ? [] : [Math.max(now, dueAt) + 1];
     });
     return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs(), ...times);
   }

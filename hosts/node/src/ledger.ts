@@ -247,6 +247,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       await flush();
       return rows.due("allowance", at, page);
     },
+    async dueNotices(at, page) {
+      await flush();
+      return rows.due("account", at, page);
+    },
     async overdue(table, before, page) {
       await flush();
       return rows.overdue(table, before, page);

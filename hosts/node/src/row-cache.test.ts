@@ -42,6 +42,7 @@ const counter = (id: string, settledNanoUsd: number): CounterRow => ({
   heldNanoUsd: 0,
   requests: null,
   tokens: null,
+  toldLimitNanoUsd: null,
 });
 const put = (row: CounterRow): Change => ({ table: "counter", id: row.id, row });
 const outbox = (id: string, row: OutboxRow | null = { id, target: "ceiling", command: "{}" }): Change => ({

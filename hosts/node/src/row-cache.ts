@@ -17,6 +17,8 @@ import {
 import {
   DUE_ALLOWANCES,
   DUE_BILLS,
+  DUE_NOTICES,
+  type DueTable,
   forgettableTables,
   LAPSED_HOLDS,
   overdueWalks,
@@ -42,7 +44,7 @@ export type RowCache = {
   /** Drops all rows. Rows that are not in the tables are lost. */
   discard(): void;
   holds(leaseBefore: number, limit: number): LapsedHold[];
-  due(table: "bill" | "allowance", at: number, page: AccountPage): Partition[];
+  due(table: DueTable, at: number, page: AccountPage): Partition[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
@@ -56,7 +58,11 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeys = database.prepare(LIVE_KEYS);
   const holds = database.prepare(HOLDS);
-  const due = { bill: database.prepare(DUE_BILLS), allowance: database.prepare(DUE_ALLOWANCES) };
+  const due: Record<DueTable, StatementSync> = {
+    bill: database.prepare(DUE_BILLS),
+    allowance: database.prepare(DUE_ALLOWANCES),
+    account: database.prepare(DUE_NOTICES),
+  };
   const layers: LayeredRows<Cells> = {
     get,
     changed: (cells, table) => cells.changed(table, durable),

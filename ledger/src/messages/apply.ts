@@ -8,11 +8,13 @@ import { advance, creditEarly, noteBill, reconcile, reread, waitFor } from "../r
 import { forget } from "../rules/forget.ts";
 import { checkpoint, orphan, reassign, release, reserve, settle } from "../rules/hold.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "../rules/key.ts";
+import { noteTries, notice } from "../rules/notice.ts";
 import { endOffer, setCapacity, setOffer } from "../rules/offer.ts";
 import type { Place, Rule } from "../rules/place.ts";
 import { consumeNonce, openSession, revokeSession } from "../rules/session.ts";
 import { allow, empty, fill } from "../rules/shared-limit.ts";
 import { dropTransaction, inquire, signChunk, tell } from "../rules/told.ts";
+import { removeWebhook, setWebhook } from "../rules/webhook.ts";
 import type { Command, CommandType, ReplyOf } from "./commands.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Partition } from "./partition.ts";
@@ -71,6 +73,10 @@ const rules: { [T in CommandType]: Rule<T> } = {
   rollKey,
   setKeyTerms,
   revokeKey,
+  setWebhook,
+  removeWebhook,
+  notice,
+  noteTries,
   consumeNonce,
   openSession,
   revokeSession,

@@ -24,6 +24,8 @@ export type LedgerClient = {
   dueBills(at: number, page: AccountPage): Promise<Partition[]>;
   /** Accounts that are to `lower` an allowance, in the same order. */
   dueAllowances(at: number, page: AccountPage): Promise<Partition[]>;
+  /** Accounts with a notice to send or to forget, in the same order. */
+  dueNotices(at: number, page: AccountPage): Promise<Partition[]>;
   /**
    * One page of a table, at most `limit` rows after a position: those whose admission or end is before this time. They
    * are the candidates for `forget`.

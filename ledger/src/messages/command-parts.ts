@@ -1,6 +1,7 @@
 import type { Address } from "@inference/protocol/credential";
 import type { KeyLimit } from "@inference/protocol/key-limit";
 import type { NanoUsd } from "@inference/protocol/money";
+import type { WebhookEvent } from "@inference/protocol/webhook";
 import type { Window } from "@inference/protocol/window";
 import type { Partition } from "./partition.ts";
 
@@ -198,6 +199,50 @@ export type PostingTerms = {
   leastNanoUsd: NanoUsd;
   intervalMs: number;
 };
+
+/** A URL of an account that is told events. */
+export type Webhook = {
+  id: string;
+  url: string;
+  events: readonly WebhookEvent[];
+  /** `balance.low` is told when the balance falls below it. Null: never. */
+  thresholdNanoUsd: NanoUsd | null;
+  createdAt: number;
+};
+
+/** An event of an account, as its webhooks are told it. */
+export type AccountEvent =
+  | { type: "balance.low"; balanceNanoUsd: NanoUsd; thresholdNanoUsd: NanoUsd }
+  | {
+      type: "key.limit_near" | "key.limit_reached";
+      keyId: string;
+      name: string;
+      window: Window;
+      limitNanoUsd: NanoUsd;
+      usedNanoUsd: NanoUsd;
+      resetsAt: number | null;
+    }
+  | { type: "credit.added"; amountNanoUsd: NanoUsd; balanceNanoUsd: NanoUsd }
+  | { type: "offer.ended"; agent: string; offer: string; reason: "withdrawn" | "agent_changed" };
+
+/** An event for one webhook, and the state of its delivery. */
+export type Notice = {
+  /** Unique among all accounts, and the same at each try. */
+  id: string;
+  webhook: string;
+  at: number;
+  event: AccountEvent;
+  tries: number;
+  /** The time of the next try; null if it was delivered or given up. */
+  nextAt: number | null;
+  triedAt: number | null;
+  isDelivered: boolean;
+  /** The result of the last try: the status of the answer, or a word for the failure. */
+  result: string | null;
+};
+
+/** One try to deliver a notice. */
+export type NoticeTry = { id: string; isDelivered: boolean; result: string };
 
 /** A request's part of the day's totals, without its charge. A tag has no line break. */
 export type Tally = { model: string; promptTokens: number; completionTokens: number; tag?: string };

@@ -3,6 +3,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { DollarWindow } from "@inference/protocol/window";
 import type { OfferRow, ReconciliationRow, TransactionRow } from "../rows/tables.ts";
 import type {
+  AccountEvent,
   Activation,
   Allow,
   AllowAnswer,
@@ -11,6 +12,7 @@ import type {
   Claim,
   Hearing,
   KeyTerms,
+  NoticeTry,
   OfferName,
   PayerCredential,
   PostingTerms,
@@ -21,6 +23,7 @@ import type {
   Tally,
   Unheard,
   UsedModel,
+  Webhook,
 } from "./command-parts.ts";
 import type { Partition } from "./partition.ts";
 
@@ -316,6 +319,29 @@ export type Commands = {
   revokeKey: {
     command: { type: "revokeKey"; at: number; keyId: string };
     reply: { status: "revoked" | "unknown" };
+  };
+  /**
+   * Account: add a webhook, or change the one with this id. `unpaid`: the account never had a credit, and stores
+   * nothing for ever.
+   */
+  setWebhook: {
+    command: { type: "setWebhook"; at: number } & Omit<Webhook, "createdAt">;
+    reply: { status: "set" | "too_many" | "unpaid" };
+  };
+  /** Account: remove a webhook with its notices. */
+  removeWebhook: {
+    command: { type: "removeWebhook"; id: string };
+    reply: { status: "removed" | "unknown" };
+  };
+  /** Account: an event that another partition knows. `fact` names it, so that it is noticed once. */
+  notice: {
+    command: { type: "notice"; fact: string; event: AccountEvent };
+    reply: { status: "noticed" };
+  };
+  /** Account: tries that were made. Forgets notices that are over for long. */
+  noteTries: {
+    command: { type: "noteTries"; at: number; tries: readonly NoticeTry[] };
+    reply: { status: "noted" };
   };
   /**
    * Account: use a sign-in message's nonce, once, for one session. The session's digest makes the command safe to

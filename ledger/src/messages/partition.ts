@@ -40,6 +40,11 @@ export function restorable(name: string): Partition | undefined {
   return isAccount(partition) || partition.startsWith(IDENTITY) ? partition : undefined;
 }
 
+/** The agent token in the name of an agent's partition. */
+export function partitionAgent(partition: Partition): Address {
+  return partition.slice(AGENT.length) as Address;
+}
+
 /** The address in the name of an account's partition. */
 export function partitionAddress(partition: Partition): Address {
   return partition.slice(partition.indexOf(":") + 1) as Address;

@@ -39,7 +39,8 @@ import {
   type Waiting,
   waitingOf,
 } from "../rules/told.ts";
-import type { Claim, CredentialFault, KeyTerms, PayerCredential } from "./commands.ts";
+import { noticesOf, webhooksOf } from "../rules/webhook.ts";
+import type { Claim, CredentialFault, KeyTerms, Notice, PayerCredential, Webhook } from "./commands.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -73,6 +74,8 @@ export type Queries = {
     query: { type: "claimed"; at: number; payer: PayerCredential; claim: Claim };
     answer: { fault: CredentialFault } | { earlier: Claimed | null };
   };
+  /** Account: its webhooks, and its notices, the oldest first. */
+  webhooks: { query: { type: "webhooks" }; answer: { webhooks: readonly Webhook[]; notices: readonly Notice[] } };
   keyUsage: { query: { type: "keyUsage"; at: number; keyId: string }; answer: KeyUsage };
   /** A resolved request that was forwarded. */
   receipt: { query: { type: "receipt"; id: string }; answer: ReceiptRow | null };
@@ -126,6 +129,7 @@ const answers: { [T in QueryType]: (rows: ReadRows, query: Queries[T]["query"]) 
   key: (rows, { keyId, at }) => keyView(rows, rows.get("key", keyId), at),
   keys: (rows, { at }) => rows.liveKeys().flatMap((key) => keyView(rows, key, at) ?? []),
   claimed,
+  webhooks: (rows) => ({ webhooks: webhooksOf(rows), notices: noticesOf(rows) }),
   keyUsage: (rows, { keyId, at }) => keyUsage(rows, keyId, at),
   receipt: (rows, { id }) => receiptOf(rows, id),
   answered: (rows, { upstreamId }) => answeredReceipt(rows, upstreamId),

@@ -13,7 +13,7 @@ import {
 } from "./schema.ts";
 import { HOLDS, LIVE_KEYS } from "./sql.ts";
 import type { TableName } from "./tables.ts";
-import { DUE_ALLOWANCES, DUE_BILLS, LAPSED_HOLDS } from "./walks.ts";
+import { DUE_ALLOWANCES, DUE_BILLS, DUE_NOTICES, LAPSED_HOLDS } from "./walks.ts";
 
 type Value = string | number | null;
 
@@ -94,7 +94,7 @@ test("a database gets its missing tables, columns and indexes, and keeps the oth
   }
   const missing = () => missingStatements(database.prepare(STORED_SCHEMA).all());
   database.exec("INSERT INTO budget_row (partition, id, window) VALUES ('p', 'before', 'day')");
-  assert.equal(missing().length, nullable.length + 6);
+  assert.equal(missing().length, nullable.length + 7);
   for (const statement of missing()) database.exec(statement);
   assert.deepEqual(missing(), []);
   for (const table of tableNames) insert(database, table, "after");
@@ -131,6 +131,7 @@ for (const [name, sql, index] of [
   ["the search for an account's holds", HOLDS, "hold"],
   ["the search for due bills", DUE_BILLS, "due_bill"],
   ["the search for due allowances", DUE_ALLOWANCES, "due_allowance"],
+  ["the search for due notices", DUE_NOTICES, "due_account"],
 ] as const) {
   test(`${name} uses its index`, () => {
     const plan = open()

@@ -24,7 +24,8 @@ const indexes = {
   own_receipt: "receipt_row (partition, id)",
   /** For an account's keys that are not revoked, which are few among any number of revoked ones. */
   live_key: "key_row (partition, id) WHERE revoked_at IS NULL",
-  /** For the jobs that lower allowances and seal statements. */
+  /** For the jobs that lower allowances, seal statements and send notices. */
+  due_account: "account_row (partition) WHERE due_at IS NOT NULL",
   due_allowance: "allowance_row (partition) WHERE due_at IS NOT NULL",
   due_bill: "bill_row (partition) WHERE due_at IS NOT NULL",
 };

@@ -23,6 +23,8 @@ export const tableSchemas = {
       /** Of a key's minute alone: the requests that were sent to the provider, and the tokens that they used. */
       requests: "integer?",
       tokens: "integer?",
+      /** Of a key's dollars alone: the limit that webhooks were told is reached. */
+      toldLimitNanoUsd: "amount?",
     },
   },
   /** The record of a request, with the request's id. An open or orphaned one is a hold. */
@@ -84,7 +86,19 @@ export const tableSchemas = {
   /** The key of a secret's digest. */
   secret: { clustered: "partition", columns: { keyId: "text" } },
   /** The id is `account`. */
-  account: { clustered: "partition", columns: { keys: "integer", createdAt: "integer" } },
+  account: {
+    clustered: "partition",
+    columns: {
+      keys: "integer",
+      createdAt: "integer",
+      /** JSON: `Webhook[]`. Null: none, and nothing is noticed. */
+      webhooks: "text?",
+      /** JSON: `Notice[]`, the oldest first. */
+      notices: "text?",
+      /** When a notice is to be sent, or to be forgotten. */
+      dueAt: "integer?",
+    },
+  },
   nonce: {
     clustered: "partition",
     columns: {
@@ -330,6 +344,7 @@ type ValueOf<K> = K extends `${infer Base}?`
       : number;
 type WordOf<Words extends string> = Words extends `${infer First} ${infer Rest}` ? First | WordOf<Rest> : Words;
 
+export type AccountRow = Tables["account"];
 export type CounterRow = Tables["counter"];
 export type ReceiptRow = Tables["receipt"];
 export type KeyRow = Tables["key"];

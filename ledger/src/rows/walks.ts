@@ -16,11 +16,15 @@ export function toLapsedHold(stored: Stored): LapsedHold {
   return { partition: String(stored.partition), hold: tableSql.receipt.toRow(stored) as ReceiptRow };
 }
 
-/** The accounts with a bill, or an allowance, that is due. Bind: the time, the account to begin after, the maximum. */
+/** The accounts with a bill, an allowance or a notice that is due. Bind: the time, the account to begin after, the maximum. */
 export const DUE_BILLS = dueAccounts("bill");
 export const DUE_ALLOWANCES = dueAccounts("allowance");
+export const DUE_NOTICES = dueAccounts("account");
 
-function dueAccounts(table: "bill" | "allowance"): string {
+/** The tables whose rows have a `dueAt`, at which a job looks at their account. */
+export type DueTable = "bill" | "allowance" | "account";
+
+function dueAccounts(table: DueTable): string {
   return `SELECT DISTINCT partition FROM ${sqlName(table)} INDEXED BY due_${table}
     WHERE due_at IS NOT NULL AND due_at <= ? AND partition > ? ORDER BY partition LIMIT ?`;
 }

@@ -31,7 +31,7 @@ export function counterOf(rows: Rows, id: string): CounterRow {
 }
 
 export function emptyCounter(id: string): CounterRow {
-  return { id, settledNanoUsd: 0, heldNanoUsd: 0, requests: null, tokens: null };
+  return { id, settledNanoUsd: 0, heldNanoUsd: 0, requests: null, tokens: null, toldLimitNanoUsd: null };
 }
 
 /** The budget of a key's first limit in dollars, or of its other limits over a window. */

@@ -11,6 +11,7 @@ import { earlierClaim, makeClaim } from "./claim.ts";
 import { keepUsedKey } from "./key.ts";
 import { allowsUse, budgetOfLimit, type CountedLimit, countLimits, excessOf, termsOf } from "./key-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
+import { noticeFull, noticeSettle } from "./notice.ts";
 import { ownCapacity } from "./offer.ts";
 import type { Place, Rule } from "./place.ts";
 import { resolve } from "./resolve.ts";
@@ -44,7 +45,11 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   const limits = key === undefined ? [] : countLimits(draft, holds, key, at);
   const refusal = refusalFor(place, holds, key && limits, command);
   // A refusal is not stored: an account without funds could fill the disk.
-  if (refusal !== undefined) return { status: "refused", refusal };
+  if (refusal !== undefined) {
+    if (key !== undefined && refusal.budget === "key" && refusal.cause === "settled")
+      noticeFull(place, key, refusal, at);
+    return { status: "refused", refusal };
+  }
   const excess = firstExcess(limits, command);
   if (excess !== undefined) return { status: "limited", excess };
   const terms = { server: server?.agent ?? null, offer: server?.offer ?? null };
@@ -143,6 +148,7 @@ export const settle: Rule<"settle"> = (place, command) => {
   const receipt = resolve(place, hold, { ...command, state: "settled" });
   if (isAccount(partition) && chargeNanoUsd > 0) {
     draft.put("receipt", { ...receipt, endsAtNanoUsd: layUse(place, receipt, snapshot) });
+    noticeSettle(place, receipt);
   }
   return { status: "settled", ...left(place, holdsNow(place)) };
 };

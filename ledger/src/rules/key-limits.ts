@@ -43,15 +43,24 @@ export type CountedLimit = { limit: KeyLimit; used: number; held: number };
 /** @param holds The account's. */
 export function countLimits(rows: Rows, holds: readonly ReceiptRow[], key: KeyRow, atMs: number): CountedLimit[] {
   const own = holds.filter(({ keyId }) => keyId === key.id);
-  return limitsOf(key).map((limit, index) => {
+  return limitsOf(key).map((limit) => {
     const { unit, window } = limit;
-    const isFirst = index === 0 && unit === "nano_usd";
-    const counter = counterOf(rows, counterId(keyBudget(key.id, isFirst ? undefined : window), window, atMs));
+    const counter = counterOf(rows, limitCounterId(key, limit, atMs));
     if (unit === "nano_usd") return { limit, used: counter.settledNanoUsd, held: heldIn(own, window, atMs) };
     const open = windowHolds(own, window, atMs);
     if (unit === "requests") return { limit, used: counter.requests ?? 0, held: open.length };
     return { limit, used: counter.tokens ?? 0, held: open.reduce((sum, { heldTokens }) => sum + (heldTokens ?? 0), 0) };
   });
+}
+
+/** The counter of a limit in the window of a time. The first limit in dollars has its own. */
+export function limitCounterId(
+  { id, window: first, limitNanoUsd }: KeyRow,
+  { unit, window }: Pick<KeyLimit, "unit" | "window">,
+  atMs: number,
+): string {
+  const isFirst = unit === "nano_usd" && limitNanoUsd !== null && window === first;
+  return counterId(keyBudget(id, isFirst ? undefined : window), window, atMs);
 }
 
 /** A limit in dollars as a budget. */

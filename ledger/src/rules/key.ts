@@ -3,7 +3,7 @@ import { allowsModel } from "@inference/protocol/model-pattern";
 import { DAY_MS } from "@inference/protocol/window";
 import type { KeyTerms } from "../messages/commands.ts";
 import type { Draft } from "../rows/draft.ts";
-import type { KeyRow, ReadRows } from "../rows/tables.ts";
+import type { AccountRow, KeyRow, ReadRows } from "../rows/tables.ts";
 import { countersOf, keyBudget } from "./budget.ts";
 import { dollarBudgets, limitsOf, termsOf, termsText } from "./key-limits.ts";
 import { MAX_KEYS_PER_ACCOUNT, OUTCOME_RETENTION_MS, UNPAID_KEY_MS } from "./limits.ts";
@@ -11,12 +11,16 @@ import type { Place, Rule } from "./place.ts";
 import { recountKey } from "./recount-key.ts";
 import { spendNonce } from "./session.ts";
 
+export const noAccount: AccountRow = {
+  ...{ id: "account", keys: 0, createdAt: 0, webhooks: null, notices: null, dueAt: null },
+};
+
 /**
  * An account's API keys. A new secret, and any change of terms but a tighter one, need a signed message, whose nonce is
  * used here.
  */
 export const createKey: Rule<"createKey"> = ({ draft }, command) => {
-  const account = draft.get("account", "account") ?? { id: "account" as const, keys: 0, createdAt: command.at };
+  const account = draft.get("account", "account") ?? { ...noAccount, createdAt: command.at };
   const existing = draft.get("key", command.keyId);
   if (existing?.nonce === command.nonce && existing.digest === command.digest) return { status: "created" };
   if (existing !== undefined || draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
@@ -191,9 +195,10 @@ export function forgetKey(draft: Draft, rows: ReadRows, keyId: string): void {
   draft.remove("key", keyId);
   if (account === undefined) return;
   const keys = account.keys - (key.revokedAt === null ? 1 : 0);
-  if (keys !== account.keys && keys > 0) draft.put("account", { ...account, keys });
+  const stays = keys > 0 || account.webhooks != null;
+  if (stays && keys !== account.keys) draft.put("account", { ...account, keys });
   if (keys > 0) return;
-  draft.remove("account", "account");
+  if (!stays) draft.remove("account", "account");
   if (isPaid(draft)) return;
   if (draft.get("bill", "bill") !== undefined) draft.remove("bill", "bill");
   if (draft.get("budget", "balance") !== undefined) draft.remove("budget", "balance");
@@ -202,6 +207,6 @@ export function forgetKey(draft: Draft, rows: ReadRows, keyId: string): void {
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Whether the account ever had a credit. */
-function isPaid(draft: Draft): boolean {
+export function isPaid(draft: Draft): boolean {
   return (draft.get("budget", "balance")?.limitNanoUsd ?? 0) > 0;
 }

@@ -17,6 +17,15 @@ export const MAX_TAGS = 32;
 /** How much higher an offer's nonce may be than the last one of its agent. */
 export const MAX_NONCE_STEP = 2 ** 20;
 export const MAX_KEYS_PER_ACCOUNT = 100;
+export const MAX_WEBHOOKS_PER_ACCOUNT = 3;
+/** Maximum notices of an account. Another one drops the oldest that is over, or else the oldest. */
+export const MAX_NOTICES = 50;
+/** How long a notice that is over stays in the log. */
+export const NOTICE_LOG_MS = 7 * 24 * 3_600_000;
+/** The waits after each failed try of a notice. It is given up after one more: eight tries within a day. */
+export const NOTICE_WAITS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 28_800, 28_800].map((s) => s * 1_000);
+/** The part of a key's limit at which webhooks are told that it is near, in percent. */
+export const NEAR_LIMIT_PERCENT = 80;
 /**
  * How long a key waits for its account's first credit. Keys are often created before the dollars arrive, which can take
  * as long as the bridge can be paused: a week. The key is then kept for another 48 hours.

@@ -1,7 +1,10 @@
+import { isAddress } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { MAX_SHARE_BPS, STANDING_DAY } from "@inference/protocol/offer";
 import { DAY_MS, dayNumber, windowEnd, windowStart } from "@inference/protocol/window";
 import type { Refusal } from "../messages/commands.ts";
+import { deliver } from "../messages/delivery.ts";
+import { accountPartition, partitionAgent } from "../messages/partition.ts";
 import type { OfferRow, ReadRows, ReceiptRow, Rows } from "../rows/tables.ts";
 import {
   type Counted,
@@ -22,7 +25,8 @@ import type { Raise } from "./raise.ts";
  * capacity. All offers of a day count in the one counter `sales`, so that another offer sells nothing twice. Own use
  * and sales together never exceed the capacity.
  */
-export const setOffer: Rule<"setOffer"> = ({ draft }, { type, at, ...terms }) => {
+export const setOffer: Rule<"setOffer"> = (place, { type, at, ...terms }) => {
+  const { draft } = place;
   const last = offerOf(draft);
   if (last?.hash === terms.hash && last.endedAt === null) return { status: "set" };
   const lastNonce = last?.nonce ?? 0;
@@ -30,16 +34,31 @@ export const setOffer: Rule<"setOffer"> = ({ draft }, { type, at, ...terms }) =>
   if (terms.nonce - lastNonce > MAX_NONCE_STEP) return { status: "nonce_too_high" };
   const isToday = terms.day === STANDING_DAY || terms.day === dayNumber(at);
   if (!isToday && terms.shareBps > 0) return { status: "wrong_day" };
+  if (last !== undefined && terms.shareBps === 0 && isInForce(last, at)) tellOwner(place, last, "withdrawn");
   draft.put("offer", { id: "offer", ...terms, since: at, endedAt: null });
   return { status: "set" };
 };
 
-export const endOffer: Rule<"endOffer"> = ({ draft }, { at, hash }) => {
+export const endOffer: Rule<"endOffer"> = (place, { at, hash }) => {
+  const { draft } = place;
   const offer = offerOf(draft);
   if (offer?.hash !== hash) return { status: "unknown" };
-  if (offer.endedAt === null) draft.put("offer", { ...offer, endedAt: at });
+  if (offer.endedAt !== null) return { status: "ended" };
+  if (isInForce(offer, at)) tellOwner(place, offer, "agent_changed");
+  draft.put("offer", { ...offer, endedAt: at });
   return { status: "ended" };
 };
+
+/** Lets the account of the wallet that owned the agent notice the end of its offer. */
+function tellOwner(
+  { draft, partition }: Place,
+  { hash, owner }: OfferRow,
+  reason: "withdrawn" | "agent_changed",
+): void {
+  if (!isAddress(owner)) return;
+  const event = { type: "offer.ended", agent: partitionAgent(partition), offer: hash, reason } as const;
+  deliver(draft, `${hash} ended`, accountPartition(owner), { type: "notice", fact: `offer_${hash}`, event });
+}
 
 export type OfferView = {
   /** The last offer, in force or not; null if there was none. */

@@ -16,6 +16,7 @@ import {
   type TableName,
   type Tables,
 } from "../rows/tables.ts";
+import type { DueTable } from "../rows/walks.ts";
 import { keyEnd } from "../rules/key.ts";
 
 /**
@@ -122,7 +123,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     }
   }
 
-  function due(table: "bill" | "allowance", at: number, { after, limit }: AccountPage): Partition[] {
+  function due(table: DueTable, at: number, { after, limit }: AccountPage): Partition[] {
     const found = host.all(table).filter(({ row }) => row.dueAt !== null && row.dueAt <= at);
     const partitions = [...new Set(found.map(({ partition }) => partition))].sort();
     return partitions.filter((partition) => after === null || partition > after).slice(0, limit);
@@ -202,6 +203,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     },
     dueBills: async (at, page) => due("bill", at, page),
     dueAllowances: async (at, page) => due("allowance", at, page),
+    dueNotices: async (at, page) => due("account", at, page),
     async overdue(table, before) {
       const found = host.all(table).filter(({ row }) => (overAt(row) ?? before) < before);
       return { rows: found.map(({ partition, row }) => ({ partition, id: row.id })), next: null };

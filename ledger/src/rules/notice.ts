@@ -1,0 +1,161 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import { windowEnd } from "@inference/protocol/window";
+import type { AccountEvent, Notice, NoticeTry, Refusal, Webhook } from "../messages/commands.ts";
+import type { KeyRow, ReceiptRow, Rows } from "../rows/tables.ts";
+import { balanceOf, counterOf, leftOf, shareOf } from "./budget.ts";
+import { limitCounterId, limitsOf } from "./key-limits.ts";
+import { NEAR_LIMIT_PERCENT, NOTICE_LOG_MS, NOTICE_WAITS_MS } from "./limits.ts";
+import type { Place, Rule } from "./place.ts";
+import { noticesOf, webhooksOf, withNotices } from "./webhook.ts";
+
+/**
+ * Notices: what a command has changed, for the webhooks of its account, in the commit of the change. Most are found by a
+ * comparison of the rows before and after, so a crossing is noticed by the one command that crosses. A sender reports
+ * its tries with `noteTries`.
+ */
+export function noticeSettle(place: Place, { keyId, admittedAt }: ReceiptRow): void {
+  const { draft } = place;
+  const webhooks = webhooksOf(draft);
+  if (webhooks.length === 0) return;
+  noticeBalance(place, webhooks);
+  const key = keyId === null ? undefined : draft.get("key", keyId);
+  if (key !== undefined) noticeLimits(place, key, admittedAt, webhooks);
+}
+
+/** Notices a credit, and a balance that fell because of debits that were taken over. */
+export function noticeHeard(place: Place): void {
+  const { draft, rows } = place;
+  const webhooks = webhooksOf(draft);
+  if (webhooks.length === 0) return;
+  const [before, after] = [rows, draft].map((side) => side.get("budget", "balance")?.limitNanoUsd ?? 0);
+  if (before !== undefined && after !== undefined && after > before) {
+    const event = { type: "credit.added", amountNanoUsd: after - before, balanceNanoUsd: unspent(draft) } as const;
+    add(place, webhooks, `credit_${after}`, event);
+  }
+  noticeBalance(place, webhooks);
+}
+
+/** Notices that a limit of a key refused a request, near its end. Once for each limit in each window. */
+export function noticeFull(place: Place, key: KeyRow, { window }: Refusal, at: number): void {
+  const webhooks = webhooksOf(place.draft);
+  if (webhooks.length === 0) return;
+  for (const limit of limitsOf(key)) {
+    if (limit.unit !== "nano_usd" || limit.window !== window) continue;
+    const used = counterOf(place.draft, limitCounterId(key, limit, at)).settledNanoUsd;
+    if (used > 0 && used >= nearOf(limit.most)) noticeReached(place, key, { at, window, most: limit.most, webhooks });
+  }
+}
+
+function noticeBalance(place: Place, webhooks: readonly Webhook[]): void {
+  const [before, after] = [unspent(place.rows), unspent(place.draft)];
+  for (const webhook of webhooks) {
+    const { thresholdNanoUsd } = webhook;
+    if (thresholdNanoUsd === null || before < thresholdNanoUsd || after >= thresholdNanoUsd) continue;
+    const { settledNanoUsd } = counterOf(place.draft, "balance@0");
+    add(place, [webhook], `balance_${settledNanoUsd}`, {
+      type: "balance.low",
+      balanceNanoUsd: after,
+      thresholdNanoUsd,
+    });
+  }
+}
+
+/** What an account has not spent. Holds do not count. */
+function unspent(rows: Rows): NanoUsd {
+  return leftOf(balanceOf(rows, []))?.unsettled ?? 0;
+}
+
+function noticeLimits(place: Place, key: KeyRow, at: number, webhooks: readonly Webhook[]): void {
+  for (const limit of limitsOf(key)) {
+    const { unit, most, window } = limit;
+    if (unit !== "nano_usd" || most === 0) continue;
+    const id = limitCounterId(key, limit, at);
+    const [before, used] = [place.rows, place.draft].map((rows) => counterOf(rows, id).settledNanoUsd);
+    if (before === undefined || used === undefined) continue;
+    const terms = { at, window, most, webhooks };
+    if (before < most && used >= most) noticeReached(place, key, terms);
+    else if (before < nearOf(most) && used >= nearOf(most)) addLimit(place, key, "key.limit_near", terms);
+  }
+}
+
+/** The least used amount that is near a limit. */
+function nearOf(most: NanoUsd): NanoUsd {
+  return most - shareOf(most, 100 - NEAR_LIMIT_PERCENT, 100);
+}
+
+type DollarLimit = { at: number; window: Refusal["window"]; most: NanoUsd; webhooks: readonly Webhook[] };
+
+function noticeReached(place: Place, key: KeyRow, limit: DollarLimit): void {
+  const { draft } = place;
+  const { at, window, most } = limit;
+  const counter = counterOf(draft, limitCounterId(key, { unit: "nano_usd", window }, at));
+  if (counter.toldLimitNanoUsd === most) return;
+  draft.put("counter", { ...counter, toldLimitNanoUsd: most });
+  addLimit(place, key, "key.limit_reached", limit);
+}
+
+function addLimit(
+  place: Place,
+  key: KeyRow,
+  type: "key.limit_near" | "key.limit_reached",
+  { at, window, most, webhooks }: DollarLimit,
+): void {
+  const id = limitCounterId(key, { unit: "nano_usd", window }, at);
+  const { settledNanoUsd: usedNanoUsd } = counterOf(place.draft, id);
+  const terms = { keyId: key.id, name: key.name, window, limitNanoUsd: most, usedNanoUsd };
+  const percent = type === "key.limit_near" ? NEAR_LIMIT_PERCENT : 100;
+  const fact = `key_${id.slice(id.indexOf(":") + 1)}_${most}_${percent}`;
+  add(place, webhooks, fact, { type, ...terms, resetsAt: windowEnd(window, at) });
+}
+
+export const notice: Rule<"notice"> = (place, { fact, event }) => {
+  add(place, webhooksOf(place.draft), fact, event);
+  return { status: "noticed" };
+};
+
+/** Adds an event for each of the webhooks that wants it. A fact that was noticed is not noticed again. */
+function add({ draft, clockMs }: Place, webhooks: readonly Webhook[], fact: string, event: AccountEvent): void {
+  const account = draft.get("account", "account");
+  if (account === undefined) return;
+  const notices = noticesOf(draft);
+  const fresh = webhooks.flatMap(({ id: webhook, events }): Notice[] => {
+    const id = `${webhook}_${fact.replaceAll(/[^\w-]/g, "_")}`;
+    if (!events.includes(event.type) || notices.some((known) => known.id === id)) return [];
+    const untried = { tries: 0, nextAt: clockMs, triedAt: null, isDelivered: false, result: null };
+    return [{ id, webhook, at: clockMs, event, ...untried }];
+  });
+  if (fresh.length > 0) draft.put("account", withNotices(account, [...notices, ...fresh]));
+}
+
+export const noteTries: Rule<"noteTries"> = ({ draft }, { at, tries }) => {
+  const account = draft.get("account", "account");
+  if (account === undefined) return { status: "noted" };
+  const results = new Map(tries.map((one) => [one.id, one]));
+  const notices = noticesOf(draft).map((one) => {
+    const result = results.get(one.id);
+    return result === undefined || one.nextAt === null ? one : tried(one, result, at);
+  });
+  const rests = restsOf(notices, results);
+  const rested = notices.map((one) => {
+    const until = rests.get(one.webhook) ?? 0;
+    return one.nextAt === null || one.nextAt >= until ? one : { ...one, nextAt: until };
+  });
+  const kept = rested.filter((one) => one.nextAt !== null || one.at + NOTICE_LOG_MS > at);
+  draft.put("account", withNotices(account, kept));
+  return { status: "noted" };
+};
+
+function tried(one: Notice, { isDelivered, result }: NoticeTry, at: number): Notice {
+  const wait = isDelivered ? undefined : NOTICE_WAITS_MS[one.tries];
+  const nextAt = wait === undefined ? null : at + wait;
+  return { ...one, tries: one.tries + 1, triedAt: at, nextAt, isDelivered, result };
+}
+
+/** Until when each webhook rests that failed: its other notices wait with the one that was tried. */
+function restsOf(notices: readonly Notice[], results: ReadonlyMap<string, NoticeTry>): Map<string, number> {
+  const rests = new Map<string, number>();
+  for (const { id, webhook, nextAt } of notices) {
+    if (results.get(id)?.isDelivered === false && nextAt !== null) rests.set(webhook, nextAt);
+  }
+  return rests;
+}

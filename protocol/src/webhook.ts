@@ -1,0 +1,12 @@
+/** The events that a wallet's webhook can be told, and a `ping`, which only a test sends. */
+export const webhookEvents = [
+  "balance.low",
+  "key.limit_near",
+  "key.limit_reached",
+  "credit.added",
+  "offer.ended",
+] as const;
+export type WebhookEvent = (typeof webhookEvents)[number];
+
+/** The longest URL of a webhook, in characters. */
+export const MAX_WEBHOOK_URL = 512;
