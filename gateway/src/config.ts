@@ -105,6 +105,14 @@ export const limits = {
   booksMs: 10_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
+  /** The most time that the receiver of a webhook has for its answer. */
+  webhookMs: 5_000,
+  /** Accounts whose webhooks are told at once, and the most notices that one webhook gets in a row. */
+  webhookAccounts: 32,
+  webhookNotices: 8,
+  /** Tests of webhooks: a minute, of one account; and at once, of all accounts and of one. */
+  webhookTestsPerMinute: 6,
+  webhookTests: { atOnce: 16, each: 2 },
   /** How long one sweep may start new holds. The next sweep takes the rest. */
   sweepMs: 4 * 60_000,
 } as const;
@@ -260,6 +268,15 @@ export const operatorSettings = {
       .default(60_000)
       .transform((most) => (most === 0 ? null : most))
       .describe("Maximum requests per minute from one client address. 0 disables the limit."),
+  ),
+  webhookTargets: setting(
+    "WEBHOOK_TARGETS",
+    z
+      .enum(["public", "local"])
+      .default("public")
+      .describe(
+        "Where webhooks may point. `local` also permits this machine, over http, for development: customers could then reach its services.",
+      ),
   ),
 };
 /** The operator's limits for all clients. Null: no limit. */

@@ -27,6 +27,7 @@ export type Environment = {
   /** Compresses a text. Absent: the host compresses answers by itself. */
   gzip?: (text: string) => Uint8Array<ArrayBuffer>;
   upstream: UpstreamTransport;
+  webhooks: WebhookTransport;
   /**
    * Reads a body in another thread, and takes its bytes. Absent: bodies are read where they arrive, and the host's
    * `mostBodyBytes` must be at most `limits.wholeBodyBytes`.
@@ -96,6 +97,31 @@ export class UpstreamFailure extends Error {
   constructor(stage: "not_sent" | "sent" | "body", message: string) {
     super(message);
     this.stage = stage;
+  }
+}
+
+export type WebhookTransport = {
+  /**
+   * Posts a message to a URL that a customer chose, and returns the answer's status. Connects to public addresses only,
+   * unless the operator permits local ones, follows no redirect, and does not read the answer's body.
+   *
+   * @throws WebhookFailure
+   */
+  post(message: {
+    url: string;
+    headers: Readonly<Record<string, string>>;
+    body: string;
+    signal: AbortSignal;
+  }): Promise<number>;
+};
+
+/** Why a receiver gave no answer. */
+export class WebhookFailure extends Error {
+  override name = "WebhookFailure";
+  override readonly cause: "address_not_public" | "timeout" | "unreachable";
+  constructor(cause: WebhookFailure["cause"]) {
+    super(cause);
+    this.cause = cause;
   }
 }
 

@@ -27,6 +27,7 @@ import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
 import { makeProvider, type Provider } from "./upstream/provider.ts";
 import { makeSealer, type Sealer } from "./upstream/sealer.ts";
 import { makeSecretFilters, type SecretFilters } from "./upstream/secret-writings.ts";
+import { makeWebhookSender, type WebhookSender } from "./webhooks/sender.ts";
 
 /** The parts of a running gateway, made once. Routes and jobs are functions of it. */
 export type Gateway = {
@@ -61,7 +62,10 @@ export type Gateway = {
   books: RecentBooks;
   receiptKey: ReceiptKey;
   /** Requests a minute, by account or identity and by client address. */
-  rates: { account: Limiter; address: Limiter };
+  rates: { account: Limiter; address: Limiter; webhookTests: Limiter };
+  /** Limits tests of webhooks. */
+  webhookTests: Semaphore;
+  webhooks: WebhookSender;
   seen: SeenCredentials;
   bodyMemory: BodyMemory;
   /** Spreads work of milliseconds over turns of the event loop. */
@@ -128,7 +132,10 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     rates: {
       account: makeLimiter(operator.accountRequestsPerMinute),
       address: makeLimiter(operator.addressRequestsPerMinute),
+      webhookTests: makeLimiter(limits.webhookTestsPerMinute),
     },
+    webhookTests: makeSemaphore(limits.webhookTests, "tests of webhooks"),
+    webhooks: makeWebhookSender(config, environment),
     live,
   };
 }

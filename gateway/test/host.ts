@@ -29,6 +29,8 @@ export type HostParts = {
    * Its clock goes on from there, and prices that are old by then are read again: at once, or with the next request.
    */
   goTo(at: number): Promise<void>;
+  /** Has the host send the notices that are due, unless it does by itself. */
+  sendNotices(): Promise<void>;
   /** Has the host forget what has been over for a day, in these partitions at least: some do so daily. */
   forget(partitions: readonly Partition[]): Promise<void>;
   /** Extra headers of a request, so that the host learns when its client has left. */

@@ -6,7 +6,7 @@ import { formatSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { makeApp } from "../src/app.ts";
 import { defaultRequestLimits, type GatewayConfig } from "../src/config.ts";
-import { type Environment, UpstreamFailure } from "../src/environment.ts";
+import { type Environment, UpstreamFailure, WebhookFailure } from "../src/environment.ts";
 import { type Gateway, makeGateway } from "../src/gateway.ts";
 import { noLimits } from "./no-limits.ts";
 
@@ -125,6 +125,11 @@ export function openFixture(settings: Partial<GatewayConfig> = {}, given: Partia
       upstream: {
         async send() {
           throw new UpstreamFailure("not_sent", "there is no provider here");
+        },
+      },
+      webhooks: {
+        async post() {
+          throw new WebhookFailure("unreachable");
         },
       },
       log: () => undefined,

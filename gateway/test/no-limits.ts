@@ -7,6 +7,7 @@ export const noLimits: OperatorConfig = {
   addressHeader: null,
   accountRequestsPerMinute: null,
   addressRequestsPerMinute: null,
+  webhookTargets: "local",
   breaker: null,
   queue: { atOnce: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY, waitMs: 20_000 },
   failures: null,

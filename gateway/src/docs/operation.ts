@@ -32,6 +32,7 @@ export const operationGroups = [
   "Inference",
   "Spending",
   "Keys",
+  "Webhooks",
   "Signing in",
   "Agents",
   "Settlement",

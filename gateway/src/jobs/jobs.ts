@@ -4,6 +4,7 @@ import type { Gateway } from "../gateway.ts";
 import { SettingsError } from "../settings.ts";
 import { forgetAll } from "./forget.ts";
 import { lowerDue } from "./lower.ts";
+import { makeNotifier } from "./notify.ts";
 import { orphanAll, sweep } from "./sweep.ts";
 
 export type JobTimes = {
@@ -11,13 +12,15 @@ export type JobTimes = {
   sweepMs: number;
   /** Time between two runs of forgetting. */
   forgetMs: number;
+  /** Time between two looks for notices to send. */
+  notifyMs: number;
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: number;
 };
 
 /**
- * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, and forgets
- * old rows. Throws if there are no prices at the start. The result stops the jobs, and resolves once none is running.
+ * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, sends notices
+ * to webhooks, and forgets old rows. Throws if there are no prices at the start. The result stops the jobs, and resolves once none is running.
  *
  * @param abandoned Holds of a process that has ended.
  */
@@ -26,22 +29,30 @@ export async function startJobs(
   abandoned: readonly LapsedHold[],
   times: Partial<JobTimes> = {},
 ): Promise<() => Promise<void>> {
-  const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
+  const { sweepMs, forgetMs, notifyMs, orphanGraceMs } = { ...usualTimes, ...times };
   await firstPrices(gateway);
   await orphanAll(gateway, abandoned, orphanGraceMs);
+  const notifier = makeNotifier(gateway);
   const stops = [
     every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
     every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
     every(gateway, sweepMs, (stopped) => lowerDue(gateway, stopped)),
+    every(gateway, notifyMs, (stopped) => notifier.begin(stopped)),
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
     every(gateway, limits.capacityFreshMs, () => gateway.openOffers.refresh()),
   ];
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
+    await notifier.settled();
   };
 }
 
-const usualTimes: JobTimes = { sweepMs: 5_000, forgetMs: 3_600_000, orphanGraceMs: limits.orphanGraceMs };
+const usualTimes: JobTimes = {
+  sweepMs: 5_000,
+  forgetMs: 3_600_000,
+  notifyMs: 2_000,
+  orphanGraceMs: limits.orphanGraceMs,
+};
 
 function every(
   gateway: Gateway,

@@ -43,6 +43,10 @@ import { getRoot } from "./root.ts";
 import { getStatements } from "./statements.ts";
 import { listStatementUses } from "./statements-uses.ts";
 import { getStatus } from "./status.ts";
+import { createWebhook, listWebhooks } from "./webhooks.ts";
+import { listDeliveries } from "./webhooks-deliveries.ts";
+import { deleteWebhook } from "./webhooks-id.ts";
+import { testWebhook } from "./webhooks-id-test.ts";
 
 /** Every endpoint of the gateway, in the order in which they are documented. */
 export const endpoints: readonly Endpoint[] = [
@@ -75,6 +79,11 @@ export const endpoints: readonly Endpoint[] = [
   rollKey,
   setKeyTerms,
   revokeKey,
+  createWebhook,
+  listWebhooks,
+  testWebhook,
+  deleteWebhook,
+  listDeliveries,
   signIn,
   signOut,
   getNonce,

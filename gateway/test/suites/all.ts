@@ -28,6 +28,7 @@ import { testRefusedKey } from "./refused-key.ts";
 import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
+import { testWebhooks } from "./webhooks.ts";
 
 /** The behaviour in which hosts can differ: clients that leave, large bodies, concurrency and time. */
 export function testHostBehaviour(start: StartHost): void {
@@ -36,6 +37,7 @@ export function testHostBehaviour(start: StartHost): void {
   testLimits(start);
   testKeyTerms(start);
   testMedia(start);
+  testWebhooks(start);
   testTime(start);
 }
 
@@ -84,6 +86,7 @@ export function testEndpoints(start: StartHost): void {
   testCatalogueReads(start);
   testIdempotency(start);
   testActivity(start);
+  testWebhooks(start);
   testForgetting(start);
   testTime(start);
 }

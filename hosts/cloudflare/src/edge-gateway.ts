@@ -10,6 +10,7 @@ import { OBJECT_VERSION } from "./own-schema.ts";
 import { edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** Puts the gateway together at the edge: in the Worker, and in each object for its jobs. */
 export function openEdgeGateway(
@@ -35,6 +36,7 @@ export function openEdgeGateway(
     rowVersion: OBJECT_VERSION,
     ...(dashboard === null ? {} : { dashboard }),
     upstream,
+    webhooks,
     log,
     timers,
   };

@@ -4,6 +4,7 @@ import { revokeAgain } from "@inference/gateway/auth/revocations";
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll, isBill } from "@inference/gateway/jobs/forget";
 import { lowerDue } from "@inference/gateway/jobs/lower";
+import { notifyAccount } from "@inference/gateway/jobs/notify";
 import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
@@ -173,6 +174,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
         () => this.#sweep(),
         () => this.#lower(),
         () => this.#keepStatements(),
+        () => this.#notify(),
         () => this.#forget(),
         // Commits acknowledgements, so that an object that now sleeps repeats no delivery.
         () => this.#commits.join(),
@@ -273,6 +275,10 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       onAlert: (message) => log("alert", "statements", { message }),
     });
     await this.#statements.poll();
+  }
+
+  async #notify(): Promise<void> {
+    if (this.#isDue("account")) await notifyAccount(this.#jobs(), this.ownRows.partition());
   }
 
   #isDue(table: DueTable): boolean {

@@ -29,6 +29,7 @@ import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { openTracing } from "./tracing.ts";
 import { openUpstream } from "./upstream.ts";
+import { openWebhooks } from "./webhooks.ts";
 
 export type NodeGatewayOptions = {
   /** The text of a price file. */
@@ -86,6 +87,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
   await watcher.poll();
   const dollars = openDollarFollower(settings, keyValue);
+  const webhooks = openWebhooks({ local: config.operator.webhookTargets === "local" });
   const bodies = openBodyThread(config.secret);
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = settings;
   const traced = { name: config.upstream.profile, url: config.upstream.baseUrl };
@@ -109,6 +111,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(dashboard === undefined ? {} : { dashboard }),
     gzip,
     upstream,
+    webhooks,
     readLargeBody: bodies.read,
     log,
     tracing,
@@ -133,6 +136,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       await bodies.stop();
       await upstream.close();
       await tracing?.close();
+      await webhooks.close();
       await ledger.close();
       database.close();
       keyValue.close();

@@ -108,6 +108,7 @@ export function ownSettings({ port, secret, chains, deployment: { primary, ...ot
     BASE_URL: `http://127.0.0.1:${port}`,
     GATEWAY_SECRET: secret,
     DATABASE_FILE: databaseFile,
+    WEBHOOK_TARGETS: "local",
     PRIMARY_RPC_URL: chains.primary.rpcUrl,
     PRIMARY_CHAIN_ID: String(chains.primary.chainId),
     SETTLEMENT_ADDRESS: contract(primary, "inferenceSettlement"),

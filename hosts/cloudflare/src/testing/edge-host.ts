@@ -37,6 +37,7 @@ async function launch({ failures = false } = {}): Promise<Edge> {
     {
       UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
       RECEIPT_RETENTION_DAYS: "30",
+      WEBHOOK_TARGETS: "local",
       ...(failures ? { UPSTREAM_FAILURES: "18" } : {}),
     },
     { ceilingNanoUsd: 1_000_000_000_000 },

@@ -114,6 +114,8 @@ export async function startEdge(
       // A request that finds prices too old waits for them.
       await fetch(`${worker.url}/api/v1/models`);
     },
+    // Each object has its alarm.
+    sendNotices: async () => undefined,
     async forget(partitions) {
       for (const partition of partitions) await door({ partition, call: ["work"] });
     },

@@ -13,6 +13,7 @@ import {
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
+import { makeNotifier } from "@inference/gateway/jobs/notify";
 import { openChain, type TestAccount } from "@inference/gateway/test/fund";
 import { type HostOptions, type HostParts, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
 import { noLimits } from "@inference/gateway/test/no-limits";
@@ -34,6 +35,7 @@ import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 import { listen } from "../listen.ts";
 import { timers } from "../timers.ts";
 import { openUpstream } from "../upstream.ts";
+import { openWebhooks } from "../webhooks.ts";
 
 /**
  * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a
@@ -100,6 +102,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   let speed = 1;
   const provider = options.provider ?? simulator.url;
   const upstream = openUpstream(provider);
+  const webhooks = openWebhooks({ local: true });
   const secret = randomBytes(32);
   const bodies = openBodyThread(secret);
   const environment: Environment = {
@@ -111,6 +114,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...(dashboard === undefined ? {} : { dashboard }),
     gzip,
     upstream,
+    webhooks,
     readLargeBody: bodies.read,
     log,
     tracing: options.tracing,
@@ -158,6 +162,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     },
     environment,
   );
+  const notifier = makeNotifier(gateway);
   await gateway.prices.refresh();
   speed = hurry;
   const put: HostParts["put"] = (partition, command) => ledger.run(() => send(partition, command));
@@ -170,6 +175,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     await background.settled(5_000);
     await bodies.stop();
     await upstream.close();
+    await webhooks.close();
     await simulator.close();
     await ledger.close();
     database.close();
@@ -206,6 +212,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       aheadMs = at - Date.now();
       // The job that reads prices again goes by a timer, which knows nothing of this clock.
       await gateway.prices.refresh();
+    },
+    async sendNotices() {
+      await notifier.begin(new AbortController().signal);
+      await notifier.settled();
     },
     async forget() {
       await forgetAll(gateway, new AbortController().signal);

@@ -1,0 +1,37 @@
+import type { Notice, Webhook } from "@inference/ledger/commands";
+import { fail } from "@inference/protocol/errors";
+import { amounts } from "../http/money.ts";
+
+/** A webhook as it is shown. */
+export function toWebhookObject({ id, url, events, thresholdNanoUsd, createdAt }: Webhook) {
+  return {
+    id,
+    url,
+    events,
+    ...amounts({ threshold: thresholdNanoUsd }),
+    created_at: new Date(createdAt).toISOString(),
+  };
+}
+
+/** A notice as a delivery of the log. */
+export function toDeliveryObject({ id, webhook, event, at, tries, triedAt, nextAt, isDelivered, result }: Notice) {
+  return {
+    id,
+    webhook_id: webhook,
+    type: event.type,
+    created_at: new Date(at).toISOString(),
+    status: isDelivered ? "delivered" : nextAt === null ? "given_up" : "pending",
+    attempts: tries,
+    last_attempt_at: isoOrNull(triedAt),
+    next_attempt_at: isoOrNull(nextAt),
+    result,
+  };
+}
+
+function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+export function unknownWebhook(id: string): never {
+  return fail("not_found", `This account has no webhook \`${id.slice(0, 64)}\`: see GET /api/v1/webhooks.`);
+}

@@ -1,0 +1,27 @@
+import { send } from "@inference/ledger/saga";
+import { deletedAnswer } from "@inference/protocol/wire/key-answers";
+import { json, ok } from "../docs/operation.ts";
+import { requirePersonalSession } from "../http/identify.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
+import { unknownWebhook } from "./webhook-objects.ts";
+
+export const deleteWebhook = endpoint({
+  method: "DELETE",
+  path: "/api/v1/webhooks/{id}",
+  id: "deleteWebhook",
+  group: "Webhooks",
+  title: "Remove a webhook, with its pending events and its log",
+  credentials: ["session"],
+  pathParameters: { id: "The webhook's id." },
+  answers: [ok("It is removed.", json("DeletedAnswer", deletedAnswer))],
+  errors: ["wrong_identity", "not_found", ...authenticatedErrors],
+  async handle(context) {
+    const { partition } = await requirePersonalSession(context);
+    const id = context.req.param("id") ?? "";
+    const { ledger } = context.var.gateway.environment;
+    const { status } = await ledger.run(() => send(partition, { type: "removeWebhook", id }));
+    if (status === "unknown") unknownWebhook(id);
+    return context.json({ deleted: true });
+  },
+});

@@ -1,0 +1,107 @@
+import { MAX_WEBHOOKS_PER_ACCOUNT, NEAR_LIMIT_PERCENT } from "@inference/ledger/limits";
+import { send } from "@inference/ledger/saga";
+import { encodeBase32 } from "@inference/protocol/base32";
+import { fail } from "@inference/protocol/errors";
+import { parseUsd } from "@inference/protocol/money";
+import { MAX_WEBHOOK_URL, webhookEvents } from "@inference/protocol/webhook";
+import { newWebhookAnswer, webhooksAnswer } from "@inference/protocol/wire/webhooks";
+import * as z from "zod";
+import { limits } from "../config.ts";
+import { json, ok } from "../docs/operation.ts";
+import { readSmallBody } from "../http/body.ts";
+import { requirePersonalSession } from "../http/identify.ts";
+import { parseJsonBody } from "../http/json/parse-json-body.ts";
+import { validate } from "../http/json/validate.ts";
+import { parseKeepingDigits } from "../http/money.ts";
+import { parseWebhookUrl } from "../webhooks/target.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
+import { toWebhookObject } from "./webhook-objects.ts";
+
+const webhookBody = z.strictObject({
+  url: z.string().max(MAX_WEBHOOK_URL).describe("An https URL with a public host name."),
+  events: z.array(z.enum(webhookEvents)).min(1).max(webhookEvents.length),
+  /** Text by now, also where the body has a number. */
+  threshold: z.string().optional().describe("For `balance.low`: in US dollars, as a number or as text like 5.00."),
+});
+
+export const createWebhook = endpoint({
+  method: "POST",
+  path: "/api/v1/webhooks",
+  id: "createWebhook",
+  group: "Webhooks",
+  title: "A URL that is told events of the account",
+  about:
+    "`balance.low`: the unspent balance fell below `threshold`. `key.limit_near`: a charge took " +
+    `${NEAR_LIMIT_PERCENT} % of a key's limit in dollars. \`key.limit_reached\`: the limit is used up, or refused a ` +
+    `request after ${NEAR_LIMIT_PERCENT} %; once for each limit and window. \`credit.added\`: an activation was credited. ` +
+    "`offer.ended`: the offer of an agent that the wallet owns was withdrawn, or ended with its computer or owner. Each " +
+    "event is posted as JSON, signed by Standard Webhooks (https://www.standardwebhooks.com), until the answer is 2xx: " +
+    "eight times within a day. The same event always has the same `webhook-id`, and may arrive twice. An account has " +
+    `at most ${MAX_WEBHOOKS_PER_ACCOUNT} webhooks, from its first credit on.`,
+  credentials: ["session"],
+  body: { name: "WebhookCreation", schema: webhookBody },
+  answers: [{ status: 201, about: "The secret, this once.", content: json("NewWebhookAnswer", newWebhookAnswer) }],
+  errors: [
+    ...bodyErrors,
+    "unsupported_parameter",
+    "insufficient_balance",
+    ...credentialErrors,
+    "wrong_identity",
+    ...ledgerErrors,
+  ],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const { partition } = await requirePersonalSession(context);
+    const bytes = await readSmallBody(context, limits.authBodyBytes);
+    parseJsonBody(bytes);
+    const body = validate(webhookBody, parseKeepingDigits(new TextDecoder().decode(bytes), ["threshold"]));
+    const webhook = {
+      id: `wh_${encodeBase32(gateway.environment.random.bytes(10))}`,
+      url: parseWebhookUrl(body.url, gateway.config.operator.webhookTargets),
+      events: [...new Set(body.events)],
+      thresholdNanoUsd: thresholdOf(body),
+    };
+    const { status } = await gateway.environment.ledger.run(() =>
+      send(partition, { type: "setWebhook", at, ...webhook }),
+    );
+    if (status === "too_many") {
+      const message = `This account has ${MAX_WEBHOOKS_PER_ACCOUNT} webhooks, the maximum. Remove one first.`;
+      fail("invalid_request", message, { metadata: { max_webhooks: MAX_WEBHOOKS_PER_ACCOUNT } });
+    }
+    if (status === "unpaid") {
+      fail("insufficient_balance", "This account never had a credit. Activate dollars first, then add the webhook.");
+    }
+    const secret = gateway.webhooks.secretOf(partition, webhook.id);
+    const data = toWebhookObject({ ...webhook, createdAt: at });
+    return context.json({ secret, data }, 201, { "cache-control": "no-store" });
+  },
+});
+
+export const listWebhooks = endpoint({
+  method: "GET",
+  path: "/api/v1/webhooks",
+  id: "listWebhooks",
+  group: "Webhooks",
+  title: "The account's webhooks",
+  credentials: ["session"],
+  answers: [ok("The oldest first.", json("WebhooksAnswer", webhooksAnswer))],
+  errors: ["wrong_identity", ...authenticatedErrors],
+  async handle(context) {
+    const { partition } = await requirePersonalSession(context);
+    const { webhooks } = await context.var.gateway.environment.ledger.read(partition, { type: "webhooks" });
+    return context.json({ data: webhooks.map(toWebhookObject) });
+  },
+});
+
+function thresholdOf({ events, threshold }: z.infer<typeof webhookBody>): number | null {
+  const isNamed = events.includes("balance.low");
+  if (threshold === undefined) return isNamed ? refuse("is missing: `balance.low` needs it, like 5.00") : null;
+  if (!isNamed) refuse("is for `balance.low` only: add this event, or leave the threshold out");
+  const amount = parseUsd(threshold);
+  return amount || refuse("must be an amount in USD above 0, like 5.00, of at most nine decimal places");
+}
+
+function refuse(what: string): never {
+  return fail("invalid_request", `\`threshold\` ${what}.`, { param: "threshold" });
+}

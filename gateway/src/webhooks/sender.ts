@@ -1,0 +1,49 @@
+import { createHmac } from "node:crypto";
+import type { Webhook } from "@inference/ledger/commands";
+import { type Partition, partitionAddress } from "@inference/ledger/partition";
+import { within } from "@inference/protocol/timers";
+import { type GatewayConfig, limits } from "../config.ts";
+import { type Environment, WebhookFailure } from "../environment.ts";
+import { eventBody, type ToldEvent } from "./event-body.ts";
+
+export type Message = { id: string; at: number; event: ToldEvent };
+
+export type WebhookSender = {
+  /** The secret of a webhook, as Standard Webhooks writes it. It is derived from the gateway's, and never stored. */
+  secretOf(account: Partition, id: string): string;
+  /** Sends one message. Never throws. The answer's body is not read. */
+  send(account: Partition, webhook: Webhook, message: Message): Promise<{ isDelivered: boolean; result: string }>;
+};
+
+/** Signs by Standard Webhooks (https://www.standardwebhooks.com), whose libraries verify the messages. */
+export function makeWebhookSender(
+  { secret }: Pick<GatewayConfig, "secret">,
+  { clock, timers, webhooks }: Pick<Environment, "clock" | "timers" | "webhooks">,
+): WebhookSender {
+  const keyOf = (account: Partition, id: string): Buffer =>
+    createHmac("sha256", secret).update(`webhook:${account} ${id}`).digest();
+  return {
+    secretOf: (account, id) => `whsec_${keyOf(account, id).toString("base64")}`,
+    async send(account, { id, url }, message) {
+      const body = eventBody(message.event, { account: partitionAddress(account), at: message.at });
+      const sentAt = Math.floor(clock.now() / 1_000);
+      const signed = `${message.id}.${sentAt}.${body}`;
+      const signature = createHmac("sha256", keyOf(account, id)).update(signed).digest("base64");
+      const headers = {
+        "content-type": "application/json",
+        "user-agent": "inference-gateway",
+        "webhook-id": message.id,
+        "webhook-timestamp": String(sentAt),
+        "webhook-signature": `v1,${signature}`,
+      };
+      try {
+        const status = await within(timers, limits.webhookMs, (signal) =>
+          webhooks.post({ url, headers, body, signal }),
+        );
+        return { isDelivered: status >= 200 && status < 300, result: String(status) };
+      } catch (error) {
+        return { isDelivered: false, result: error instanceof WebhookFailure ? error.cause : "unreachable" };
+      }
+    },
+  };
+}
