@@ -109,7 +109,7 @@ export const limits = {
   webhookMs: 5_000,
   /** Accounts whose webhooks are told at once, and the most notices that one webhook gets in a row. */
   webhookAccounts: 32,
-  webhookNotices: 8,
+  webhookNotices: 4,
   /** Tests of webhooks: a minute, of one account; and at once, of all accounts and of one. */
   webhookTestsPerMinute: 6,
   webhookTests: { atOnce: 16, each: 2 },

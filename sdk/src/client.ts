@@ -25,6 +25,7 @@ import {
   statementUses,
 } from "./spending.ts";
 import { type VerifyOptions, verify } from "./verify/verify.ts";
+import { addWebhook, listDeliveries, listWebhooks, removeWebhook, testWebhook, type WebhookTerms } from "./webhooks.ts";
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -49,6 +50,13 @@ export function createClient(options: ConnectionOptions) {
       change: (keyId: string, change: Parameters<typeof changeKey>[2]) => changeKey(connection, keyId, change),
       roll: (keyId: string) => rollKey(connection, keyId),
       revoke: (keyId: string) => revokeKey(connection, keyId),
+    },
+    webhooks: {
+      list: () => listWebhooks(connection),
+      add: (terms: WebhookTerms) => addWebhook(connection, terms),
+      remove: (id: string) => removeWebhook(connection, id),
+      test: (id: string) => testWebhook(connection, id),
+      deliveries: () => listDeliveries(connection),
     },
     credits: () => readCredits(connection),
     activations: (address: `0x${string}`) => readActivations(connection, address),

@@ -53,3 +53,4 @@ export type { Evidence, Period, RequestLog } from "./verify/evidence.ts";
 export { type Check, type JudgeOptions, judge, notProven, type Verdict } from "./verify/judge.ts";
 export { quoteTokens } from "./verify/usage-cost.ts";
 export { type VerifyOptions, verify } from "./verify/verify.ts";
+export * from "./webhooks.ts";

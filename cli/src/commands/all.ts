@@ -17,6 +17,7 @@ import { status } from "./status.ts";
 import { usage } from "./usage.ts";
 import { verify } from "./verify.ts";
 import { wallet } from "./wallet.ts";
+import { webhooksAdd, webhooksList, webhooksLog, webhooksRemove, webhooksTest } from "./webhooks.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly Command[] = [
@@ -32,6 +33,11 @@ export const commands: readonly Command[] = [
   keysRoll,
   keysRevoke,
   keysShow,
+  webhooksAdd,
+  webhooksList,
+  webhooksTest,
+  webhooksLog,
+  webhooksRemove,
   chat,
   credits,
   usage,

@@ -3,6 +3,7 @@ import { Head, KeepFocus } from "../parts.tsx";
 import { NeedsWallet, Signed } from "../wallet/gate.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { KeyList } from "./key-list.tsx";
+import { Webhooks } from "./webhooks.tsx";
 
 export default function Keys(): ReactNode {
   return (
@@ -16,7 +17,12 @@ export default function Keys(): ReactNode {
           <KeepFocus>
             <CreateKey key={wallet.address} wallet={wallet} />
             <Signed why="To show your keys, their limits and what they used." wallet={wallet}>
-              {(signed) => <KeyList wallet={signed} />}
+              {(signed) => (
+                <>
+                  <KeyList wallet={signed} />
+                  <Webhooks wallet={signed} />
+                </>
+              )}
             </Signed>
           </KeepFocus>
         )}

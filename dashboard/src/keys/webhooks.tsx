@@ -1,0 +1,212 @@
+import { parseUsd } from "@inference/protocol/money";
+import { type WebhookEvent, webhookEvents } from "@inference/protocol/webhook";
+import {
+  addWebhook,
+  listDeliveries,
+  listWebhooks,
+  type NewWebhook,
+  removeWebhook,
+  testWebhook,
+  type Webhook,
+  type WebhookDelivery,
+} from "@inference/sdk/webhooks";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { usd, when } from "../format.ts";
+import { Badge, Card, Code, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
+import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+
+const eventWords: Readonly<Record<WebhookEvent, string>> = {
+  "balance.low": "Balance below an amount",
+  "key.limit_near": "Key at 80 % of its limit",
+  "key.limit_reached": "Key at its limit",
+  "credit.added": "Dollars arrived",
+  "offer.ended": "Agent's offer ended",
+};
+
+/** The wallet's webhooks, a form for another one, and the last deliveries. */
+export function Webhooks({ wallet }: { wallet: SignedIn }): ReactNode {
+  const webhooks = useOwn(wallet, ["webhooks"], listWebhooks, 15_000);
+  const deliveries = useOwn(wallet, ["deliveries"], listDeliveries, 15_000);
+  const [made, setMade] = useState<NewWebhook>();
+  return (
+    <Card title="Webhooks">
+      <p>A signed message to your server when the balance runs low, a key nears its limit or dollars arrive.</p>
+      <Read from={webhooks} what="webhooks">
+        {(list) =>
+          list.length === 0 ? null : (
+            <ul className="lines">
+              {list.map((webhook) => (
+                <li key={webhook.id}>
+                  <OneWebhook wallet={wallet} webhook={webhook} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Read>
+      {made === undefined ? <AddWebhook wallet={wallet} done={setMade} /> : <Secret made={made} done={setMade} />}
+      <Read from={deliveries} what="deliveries">
+        {(list) => (list.length === 0 ? null : <Deliveries list={list} />)}
+      </Read>
+    </Card>
+  );
+}
+
+function OneWebhook({ wallet, webhook: { id, url, events, threshold_nano_usd: threshold } }: OneParts): ReactNode {
+  const queries = useQueryClient();
+  const test = useMutation({ mutationFn: () => testWebhook(wallet.reading, id) });
+  const remove = useMutation({
+    mutationFn: () => removeWebhook(wallet.reading, id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["own"] }),
+  });
+  const words = events.map((event) => {
+    return event === "balance.low" && threshold !== null ? `Balance below ${usd(threshold)}` : eventWords[event];
+  });
+  return (
+    <section className="note" aria-label={`Webhook ${url}`}>
+      <h3 className="mono">{url}</h3>
+      <p className="small quiet">{words.join(", ")}.</p>
+      <div className="row">
+        <button type="button" className="little" disabled={test.isPending} onClick={() => test.mutate()}>
+          {test.isPending ? "Sending …" : "Send a test"}
+        </button>
+        <button type="button" className="little danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+          Remove
+        </button>
+        <span aria-live="polite">
+          {test.data === undefined ? null : (
+            <Badge kind={test.data.delivered ? "good" : "bad"}>
+              {test.data.delivered ? "delivered" : "not delivered"}: {resultWords(test.data.result)}
+            </Badge>
+          )}
+        </span>
+      </div>
+      {[test.error, remove.error].map((error) =>
+        error === null ? null : <Failure key={String(error)} error={error} />,
+      )}
+    </section>
+  );
+}
+type OneParts = { wallet: SignedIn; webhook: Webhook };
+
+function AddWebhook({ wallet, done }: { wallet: SignedIn; done: (made: NewWebhook) => void }): ReactNode {
+  const [form, setForm] = useState({ url: "", threshold: "5.00", events: [...webhookEvents] as WebhookEvent[] });
+  const queries = useQueryClient();
+  const { url, threshold, events } = form;
+  const isLow = events.includes("balance.low");
+  const add = useMutation({
+    mutationFn: () => addWebhook(wallet.reading, { url, events, ...(isLow ? { threshold: threshold.trim() } : {}) }),
+    onSuccess: (made) => {
+      done(made);
+      return queries.invalidateQueries({ queryKey: ["own"] });
+    },
+  });
+  const wrong = isLow && !parseUsd(threshold.trim()) ? "An amount in dollars, such as 5.00." : undefined;
+  const toggle = (event: WebhookEvent): void => {
+    setForm({ ...form, events: webhookEvents.filter((one) => events.includes(one) !== (one === event)) });
+  };
+  return (
+    <details>
+      <summary>Add a webhook</summary>
+      <form
+        className="stack tight"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate();
+        }}
+      >
+        <Field label="URL">
+          {(props) => (
+            <input
+              {...props}
+              type="url"
+              required
+              placeholder="https://example.com/webhook"
+              value={url}
+              onChange={({ target }) => setForm({ ...form, url: target.value })}
+            />
+          )}
+        </Field>
+        <fieldset className="row">
+          <legend className="label">Events</legend>
+          {webhookEvents.map((event) => (
+            <label key={event}>
+              <input type="checkbox" checked={events.includes(event)} onChange={() => toggle(event)} />{" "}
+              {eventWords[event]}
+            </label>
+          ))}
+        </fieldset>
+        {isLow ? (
+          <Field label="Balance below, in dollars" error={wrong}>
+            {(props) => (
+              <input
+                {...props}
+                inputMode="decimal"
+                value={threshold}
+                onChange={({ target }) => setForm({ ...form, threshold: target.value })}
+              />
+            )}
+          </Field>
+        ) : null}
+        <div className="row">
+          <button type="submit" disabled={add.isPending || events.length === 0 || wrong !== undefined}>
+            Add
+          </button>
+        </div>
+        {add.error === null ? null : <Failure error={add.error} />}
+      </form>
+    </details>
+  );
+}
+
+function Secret({ made: { secret, data }, done }: { made: NewWebhook; done: (made: undefined) => void }): ReactNode {
+  return (
+    <Note kind="warn">
+      <p>
+        <strong>Copy the secret now: it is shown this once.</strong> It verifies the messages to {data.url} by{" "}
+        <a href="https://www.standardwebhooks.com">Standard Webhooks</a>.
+      </p>
+      <Code label="Secret" text={secret} />
+      <p>
+        <button type="button" className="little" onClick={() => done(undefined)}>
+          I have copied it
+        </button>
+      </p>
+    </Note>
+  );
+}
+
+const statusKinds: Readonly<Record<WebhookDelivery["status"], Kind>> = {
+  delivered: "good",
+  pending: "plain",
+  given_up: "bad",
+};
+
+function Deliveries({ list }: { list: readonly WebhookDelivery[] }): ReactNode {
+  return (
+    <details>
+      <summary>Last deliveries</summary>
+      <ul className="lines">
+        {list.map(({ id, type, created_at: at, status, attempts, result }) => (
+          <li key={id} className="row apart">
+            <span>
+              {eventWords[type]} <span className="small quiet">{when(at)}</span>
+            </span>
+            <span className="row">
+              <span className="small quiet">
+                {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+                {result === null ? "" : `, ${resultWords(result)}`}
+              </span>
+              <Badge kind={statusKinds[status]}>{status.replace("_", " ")}</Badge>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function resultWords(result: string): string {
+  return result.replaceAll("_", " ");
+}
