@@ -46,6 +46,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace",
+    "ipaddr.js",
     "undici",
     "zod",
   ],

@@ -105,14 +105,6 @@ export const limits = {
   booksMs: 10_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
-  /** The most time that the receiver of a webhook has for its answer. */
-  webhookMs: 5_000,
-  /** Accounts whose webhooks are told at once, and the most notices that one webhook gets in a row. */
-  webhookAccounts: 32,
-  webhookNotices: 4,
-  /** Tests of webhooks: a minute, of one account; and at once, of all accounts and of one. */
-  webhookTestsPerMinute: 6,
-  webhookTests: { atOnce: 16, each: 2 },
   /** How long one sweep may start new holds. The next sweep takes the rest. */
   sweepMs: 4 * 60_000,
 } as const;
@@ -269,15 +261,6 @@ export const operatorSettings = {
       .transform((most) => (most === 0 ? null : most))
       .describe("Maximum requests per minute from one client address. 0 disables the limit."),
   ),
-  webhookTargets: setting(
-    "WEBHOOK_TARGETS",
-    z
-      .enum(["public", "local"])
-      .default("public")
-      .describe(
-        "Where webhooks may point. `local` also permits this machine, over http, for development: customers could then reach its services.",
-      ),
-  ),
 };
 /** The operator's limits for all clients. Null: no limit. */
 export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
@@ -286,6 +269,7 @@ export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
   failures: ValuesOf<typeof failureSettings> | null;
   /** How long receipts are kept. Their totals are kept forever. */
   receiptMs: number;
+  webhookTargets: "public" | "local";
 };
 
 /** The models of an alias. */

@@ -27,7 +27,7 @@ import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
 import { makeProvider, type Provider } from "./upstream/provider.ts";
 import { makeSealer, type Sealer } from "./upstream/sealer.ts";
 import { makeSecretFilters, type SecretFilters } from "./upstream/secret-writings.ts";
-import { makeWebhookSender, type WebhookSender } from "./webhooks/sender.ts";
+import { makeWebhookSender, TESTS, TESTS_PER_MINUTE, type WebhookSender } from "./webhooks/sender.ts";
 
 /** The parts of a running gateway, made once. Routes and jobs are functions of it. */
 export type Gateway = {
@@ -132,9 +132,9 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     rates: {
       account: makeLimiter(operator.accountRequestsPerMinute),
       address: makeLimiter(operator.addressRequestsPerMinute),
-      webhookTests: makeLimiter(limits.webhookTestsPerMinute),
+      webhookTests: makeLimiter(TESTS_PER_MINUTE),
     },
-    webhookTests: makeSemaphore(limits.webhookTests, "tests of webhooks"),
+    webhookTests: makeSemaphore(TESTS, "tests of webhooks"),
     webhooks: makeWebhookSender(config, environment),
     live,
   };

@@ -127,6 +127,12 @@ export const gatewaySettings = z.object({
   RECEIPT_RETENTION_DAYS: whole(36_500, 2)
     .default(400)
     .describe("How many days a receipt, its use and the record of its debit are kept. Totals are kept forever."),
+  WEBHOOK_TARGETS: z
+    .enum(["public", "local"])
+    .default("public")
+    .describe(
+      "Where webhooks may point. `local` also permits this machine, over http, for development: customers could then reach its services.",
+    ),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("Interval between two reads of the chain."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;
@@ -268,6 +274,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       queue: valuesOf(queueSettings, settings),
       failures: settings.UPSTREAM_FAILURES === 0 ? null : valuesOf(failureSettings, settings),
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
+      webhookTargets: settings.WEBHOOK_TARGETS,
     },
     request: { ...valuesOf(requestSettings, settings), answerBytes: defaultRequestLimits.answerBytes },
     ceilingInPieces: false,

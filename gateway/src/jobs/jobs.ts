@@ -19,8 +19,9 @@ export type JobTimes = {
 };
 
 /**
- * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, sends notices
- * to webhooks, and forgets old rows. Throws if there are no prices at the start. The result stops the jobs, and resolves once none is running.
+ * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, sends
+ * notices to webhooks, and forgets old rows. Throws if there are no prices at the start. The result stops the jobs, and
+ * resolves once none is running.
  *
  * @param abandoned Holds of a process that has ended.
  */

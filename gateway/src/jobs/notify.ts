@@ -1,10 +1,13 @@
 import type { Notice, NoticeTry, Webhook } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 
 type Sender = Pick<Gateway, "environment" | "webhooks">;
+
+/** Accounts whose webhooks are told at once, and the most notices that one webhook gets in a row. */
+const ACCOUNTS_AT_ONCE = 32;
+const NOTICES_IN_A_ROW = 4;
 
 /** Sends the notices of all accounts. */
 export type Notifier = {
@@ -30,13 +33,12 @@ export function makeNotifier(gateway: Sender): Notifier {
 
   return {
     async begin(stopped) {
-      const room = limits.webhookAccounts - underWay.size;
+      const room = ACCOUNTS_AT_ONCE - underWay.size;
       if (room === 0) return;
-      const limit = limits.webhookAccounts;
-      const page = await ledger.dueNotices(clock.now(), { after, limit });
+      const page = await ledger.dueNotices(clock.now(), { after, limit: ACCOUNTS_AT_ONCE });
       const idle = page.filter((account) => !underWay.has(account)).slice(0, room);
       for (const account of stopped.aborted ? [] : idle) start(account);
-      after = page.length < limit ? null : (idle.at(-1) ?? page.at(-1) ?? null);
+      after = page.length < ACCOUNTS_AT_ONCE ? null : (idle.at(-1) ?? page.at(-1) ?? null);
     },
     async settled() {
       await Promise.all(underWay.values());
@@ -46,7 +48,8 @@ export function makeNotifier(gateway: Sender): Notifier {
 
 /**
  * Sends the notices of an account that are due, those of each webhook in their order up to the first failure, and
- * records the tries. Notices with fewer tries go first, so that one that its receiver refuses holds up no other. A notice whose try was not recorded is sent again, with the same id.
+ * records the tries. Notices with fewer tries go first, so that one that its receiver refuses holds up no other. A
+ * notice whose try was not recorded is sent again, with the same id.
  */
 export async function notifyAccount({ environment, webhooks: sender }: Sender, account: Partition): Promise<void> {
   const { clock, ledger } = environment;
@@ -56,7 +59,7 @@ export async function notifyAccount({ environment, webhooks: sender }: Sender, a
     webhooks.map((webhook) => {
       const due = notices.filter((one) => one.webhook === webhook.id && one.nextAt !== null && one.nextAt <= now);
       due.sort((one, other) => one.tries - other.tries);
-      return notifyWebhook(sender, account, webhook, due.slice(0, limits.webhookNotices));
+      return notifyWebhook(sender, account, webhook, due.slice(0, NOTICES_IN_A_ROW));
     }),
   );
   // Without tries it forgets notices that are over.

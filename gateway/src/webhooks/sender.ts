@@ -2,9 +2,15 @@ import { createHmac } from "node:crypto";
 import type { Webhook } from "@inference/ledger/commands";
 import { type Partition, partitionAddress } from "@inference/ledger/partition";
 import { within } from "@inference/protocol/timers";
-import { type GatewayConfig, limits } from "../config.ts";
+import type { GatewayConfig } from "../config.ts";
 import { type Environment, WebhookFailure } from "../environment.ts";
 import { eventBody, type ToldEvent } from "./event-body.ts";
+
+/** The most time that a receiver has for its answer. */
+const RECEIVER_MS = 5_000;
+/** Tests of one account in a minute; and at once, of all accounts and of one. */
+export const TESTS_PER_MINUTE = 6;
+export const TESTS = { atOnce: 16, each: 2 };
 
 export type Message = { id: string; at: number; event: ToldEvent };
 
@@ -37,9 +43,7 @@ export function makeWebhookSender(
         "webhook-signature": `v1,${signature}`,
       };
       try {
-        const status = await within(timers, limits.webhookMs, (signal) =>
-          webhooks.post({ url, headers, body, signal }),
-        );
+        const status = await within(timers, RECEIVER_MS, (signal) => webhooks.post({ url, headers, body, signal }));
         return { isDelivered: status >= 200 && status < 300, result: String(status) };
       } catch (error) {
         return { isDelivered: false, result: error instanceof WebhookFailure ? error.cause : "unreachable" };

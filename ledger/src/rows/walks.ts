@@ -16,7 +16,7 @@ export function toLapsedHold(stored: Stored): LapsedHold {
   return { partition: String(stored.partition), hold: tableSql.receipt.toRow(stored) as ReceiptRow };
 }
 
-/** The accounts with a bill, an allowance or a notice that is due. Bind: the time, the account to begin after, the maximum. */
+/** The accounts with a bill, an allowance or a notice that is due. Bind: the time, the account before, the maximum. */
 export const DUE_BILLS = dueAccounts("bill");
 export const DUE_ALLOWANCES = dueAccounts("allowance");
 export const DUE_NOTICES = dueAccounts("account");

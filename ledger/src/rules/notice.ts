@@ -9,9 +9,9 @@ import type { Place, Rule } from "./place.ts";
 import { noticesOf, webhooksOf, withNotices } from "./webhook.ts";
 
 /**
- * Notices: what a command has changed, for the webhooks of its account, in the commit of the change. Most are found by a
- * comparison of the rows before and after, so a crossing is noticed by the one command that crosses. A sender reports
- * its tries with `noteTries`.
+ * Notices: the events of an account for its webhooks, each in the commit of its cause. Most are found by a comparison
+ * of the rows before and after a command, so the one command that crosses a limit notices it. A sender reports its
+ * tries with `noteTries`.
  */
 export function noticeSettle(place: Place, { keyId, admittedAt }: ReceiptRow): void {
   const { draft } = place;
