@@ -208,6 +208,7 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
     breaker: { failures: 10, openMs: 5_000 },
     queue: { atOnce: 512, waiting: 1_024, waitMs: 20_000 },
     failures: { most: 18, windowMs: 30_000 },
+    webhookTargets: "public",
     receiptMs: 400 * 86_400_000,
   });
   const names = [

@@ -260,7 +260,7 @@ function describeOutcome(exchange: Exchange): string {
 /** As a pattern of `describeOutcome`. */
 function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kind): string {
   const refusal = refusals[kind];
-  const done = method === "DELETE" && path === "/auth" ? "204" : path.includes("{") ? "404 not_found" : "200";
+  const done = doneOf(method, path);
   // There is no such file.
   if (path === "/assets/{name}") return "404 not_found";
   // Nothing in the path is an address here.
@@ -280,6 +280,13 @@ function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kin
   if (use === "reader") return "200";
   if (use === "account") return kind === "an agent's session" ? wrongIdentity : "200";
   return isKey(kind) || (use === "personal" && kind === "an agent's session") ? wrongIdentity : done;
+}
+
+function doneOf(method: string, path: string): string {
+  if (method === "DELETE" && path === "/auth") return "204";
+  // A webhook needs a URL.
+  if (method === "POST" && path === "/api/v1/webhooks") return "400 invalid_request";
+  return path.includes("{") ? "404 not_found" : "200";
 }
 
 const wrongIdentity = "403 wrong_identity";
