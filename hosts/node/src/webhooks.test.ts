@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import type { lookup } from "node:dns";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { openWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 /** Resolves every name to these addresses. */
-const resolvingTo = (...addresses: string[]): typeof lookup =>
-  ((_name: string, _options: object, done: (error: null, found: { address: string; family: number }[]) => void) =>
-    done(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
-    )) as unknown as typeof lookup;
+const resolvingTo =
+  (...addresses: string[]) =>
+  async () =>
+    addresses;
 
 async function resultOf(url: string, options: WebhookOptions): Promise<number | string> {
   const webhooks = openWebhooks(options);
@@ -58,6 +55,8 @@ test("the connection goes to the address that was checked, and only an operator'
   assert.equal(await resultOf(url, { local: false, resolve: resolvingTo("127.0.0.1") }), "address_not_public");
   assert.equal(await resultOf(url, { local: true, resolve: resolvingTo("10.0.0.1") }), "address_not_public");
   assert.equal(await resultOf(url, { local: true, resolve: resolvingTo("127.0.0.1") }), 302);
-  assert.deepEqual(asked, [`name.example:${port}`], "one request, and no redirect");
+  assert.equal(await resultOf(`http://localhost:${port}/`, { local: true }), 302);
+  assert.equal(await resultOf(url, { local: true, resolve: resolvingTo() }), "unreachable");
+  assert.deepEqual(asked, [`name.example:${port}`, `localhost:${port}`], "one request each, and no redirect");
   server.close();
 });

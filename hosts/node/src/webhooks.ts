@@ -1,4 +1,4 @@
-import { lookup } from "node:dns";
+import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { WebhookFailure, type WebhookTransport } from "@inference/gateway/environment";
 import ipaddr from "ipaddr.js";
@@ -7,8 +7,8 @@ import { Agent } from "undici";
 export type WebhookOptions = {
   /** Whether loopback addresses are permitted too. */
   local: boolean;
-  /** Resolves names; `dns.lookup` without it. */
-  resolve?: typeof lookup;
+  /** The addresses of a name; by DNS without it. */
+  resolve?: (name: string) => Promise<readonly string[]>;
 };
 
 /**
@@ -17,20 +17,22 @@ export type WebhookOptions = {
  */
 export function openWebhooks({
   local,
-  resolve = lookup,
+  resolve = resolveByDns,
 }: WebhookOptions): WebhookTransport & { close(): Promise<void> } {
   const permits = (address: string): boolean => isPublic(address) || (local && rangeOf(address) === "loopback");
 
-  const checkedLookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (error !== null || first === undefined) return callback(error ?? new WebhookFailure("unreachable"), "");
-      if (!addresses.every(({ address }) => permits(address))) {
-        return callback(new WebhookFailure("address_not_public"), "");
-      }
-      if (options.all === true) return callback(null, addresses);
-      return callback(null, first.address, first.family);
-    });
+  async function permitted(name: string): Promise<{ address: string; family: number }[]> {
+    const addresses = await resolve(name);
+    if (addresses.length === 0) throw new WebhookFailure("unreachable");
+    if (!addresses.every(permits)) throw new WebhookFailure("address_not_public");
+    return addresses.map((address) => ({ address, family: isIP(address) }));
+  }
+
+  const checkedLookup: LookupFunction = (name, { all }, callback) => {
+    permitted(name).then(
+      (found) => (all === true ? callback(null, found) : callback(null, found[0]?.address ?? "", found[0]?.family)),
+      (error: Error) => callback(error, ""),
+    );
   };
   const agent = new Agent({ connect: { lookup: checkedLookup }, pipelining: 0, connections: MAX_CONNECTIONS_EACH });
 
@@ -55,6 +57,15 @@ export function openWebhooks({
 }
 
 const MAX_CONNECTIONS_EACH = 8;
+
+/** Not `dns.lookup`: its few threads are the process's, and a customer's slow name server would hold them. */
+const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+
+async function resolveByDns(name: string): Promise<string[]> {
+  if (name === "localhost") return ["127.0.0.1"];
+  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  return found.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+}
 
 function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address) || rangeOf(address) !== "unicast") return false;
