@@ -159,6 +159,32 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
   });
 
+  test("a webhook is added with its secret, tested and removed", async () => {
+    const { page, problems, close } = await openWindow();
+    const receiver = createServer((_, response) => response.writeHead(204).end());
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    await go(page, "keys");
+    await click(page, "Development wallet");
+    await click(page, "Sign in");
+    await main(page).getByText("Add a webhook").click();
+    await page.getByLabel("URL").fill(hook);
+    await page.getByLabel("Agent's offer ended").uncheck();
+    await page.getByLabel("Balance below, in dollars").fill("2.5");
+    await click(page, "Add");
+    await page.getByText(/^whsec_/).waitFor();
+    await click(page, "I have copied it");
+    const webhook = page.getByRole("region", { name: `Webhook ${hook}` });
+    await webhook.getByText("Balance below $2.50, Key at 80 % of its limit, ").waitFor();
+    await webhook.getByRole("button", { name: "Send a test" }).click();
+    await webhook.getByText("delivered: 204").waitFor();
+    await webhook.getByRole("button", { name: "Remove" }).click();
+    await webhook.waitFor({ state: "detached" });
+    receiver.close();
+    deepEqual(problems, []);
+    await close();
+  });
+
   test("spending is shown, downloaded, and followed to the chain", async () => {
     const { page, problems, close } = await openWindow();
     const receipt = await ask();
