@@ -9,14 +9,14 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1700, tests: 2450 },
-  cli: { product: 3150, tests: 1500 },
+  cli: { product: 3200, tests: 1500 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4600, tests: 1300 },
   docs: { product: 250, tests: 0 },
   gateway: { product: 16_500, tests: 19_000 },
   "hosts/cloudflare": { product: 2250, tests: 4750 },
-  "hosts/node": { product: 2450, tests: 9650 },
+  "hosts/node": { product: 2450, tests: 9700 },
   keeper: { product: 850, tests: 850 },
   ledger: { product: 3700, tests: 5800 },
   protocol: { product: 2650, tests: 1400 },

@@ -71,10 +71,7 @@ export const limits = {
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */
   slowestReaderBytesPerS: 8 * 1024,
-  /**
-   * A whole answer up to this size is gathered and parsed before any of it is sent, so that an error in it becomes an
-   * error response, and with an `Idempotency-Key` it is kept. The slowest of this size takes 60 ms.
-   */
+  /** A whole answer up to this size is parsed, in at most 60 ms, before it is sent: an error in it has its status. */
   gatheredAnswerBytes: 1024 * 1024,
   /** The same while memory is short. */
   smallAnswerBytes: 64 * 1024,
