@@ -85,10 +85,9 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       const before = await fundsOf(31_339);
       await beginReloads(page);
       // Halts the relayer until the page was loaded again while it waits.
-      const relayer = own.processes.find(({ name }) => name === "relayer")?.pid ?? 0;
-      process.kill(relayer, "SIGSTOP");
+      const goOn = await own.haltRelayer();
       const waits = eventually(async () => (await reloadedStates(page))?.some(isWaiting) === true);
-      const arrives = waits.finally(() => process.kill(relayer, "SIGCONT"));
+      const arrives = waits.finally(goOn);
       await pay(page, 31_339, "2");
       const [states] = await Promise.all([throughReloads(page), arrives]);
       for (const state of ["mint sent", "activateFrom asked", "activateFrom sent", "activateFrom final"]) {

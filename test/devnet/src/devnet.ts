@@ -32,6 +32,8 @@ export type Devnet = {
   readonly processes: readonly { name: string; pid: number }[];
   /** Resolves after the unexpected end of a process, when the others have been stopped. */
   readonly failure: Promise<DevnetError>;
+  /** Stops the relayer between the chains. Answers what starts it again, where it stopped. */
+  haltRelayer(): Promise<() => void>;
   /** Stops everything, the gateway first. */
   stop(): Promise<void>;
 };
@@ -109,7 +111,7 @@ type Site = {
   closing: AbortSignal;
 };
 
-async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
+async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl" | "haltRelayer">> {
   let site = given;
   const { options, settings, folder, processes, clock } = site;
   const { environment, onProgress = () => {} } = options;
@@ -142,7 +144,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
   writeFileSync(folder.file("dashboard-wallet.js"), pageWalletScript(LOCAL_CHAIN_NAMES.map((name) => chains[name])));
   const gatewayUrl = `http://127.0.0.1:${ports.GATEWAY_PORT}`;
-  const relayer = relayBetween(chains, { deployment, folder });
+  let relayer = relayBetween(chains, { deployment, folder });
   site.closing.addEventListener("abort", () => void relayer.stop());
   await Promise.all([
     processes.startTimed(() =>
@@ -202,7 +204,13 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   };
   const curl = curlLine(ready, await exampleModel(gatewayUrl));
   folder.writeJson("ready.json", ready);
-  return { ready, curl };
+  const haltRelayer = async (): Promise<() => void> => {
+    await relayer.stop();
+    return () => {
+      relayer = relayBetween(chains, { deployment, folder });
+    };
+  };
+  return { ready, curl, haltRelayer };
 }
 
 /** The simulator's allowance follows the pool of the primary chain. */
