@@ -149,10 +149,11 @@ export function testWebhooks(start: StartHost): void {
         assert.deepEqual(tried.data, { delivered: result === "204" || result === "200", result });
       }
       const [first] = received;
-      assert.deepEqual(
-        (new Webhook(secret).verify(first?.body ?? "", first?.headers ?? {}) as { type: string }).type,
-        "ping",
-      );
+      const { body = "", headers = {} } = first ?? {};
+      assert.equal((JSON.parse(body) as { type: string }).type, "ping");
+      // Not by the time of this process: the host's clock may be ahead of it.
+      const sentAt = new Date(1000 * Number(headers["webhook-timestamp"]));
+      assert.equal(headers["webhook-signature"], new Webhook(secret).sign(headers["webhook-id"] ?? "", sentAt, body));
       await ask(session, `/${data.id}/test`, webhookTestAnswer, { method: "POST" });
       const seventh = await host.call(`/api/v1/webhooks/${data.id}/test`, { key: session, method: "POST" });
       assert.equal(seventh.status, 429);

@@ -93,7 +93,7 @@ describe("a request that is no HTTP of ours", () => {
       assert.match(text, /"code":"(invalid_request|request_too_large)"/, `${name}: ${text}`);
       assert.match(text, /x-request-id: req_[0-9a-z]{26}\r/, name);
       assert.match(text, /access-control-allow-origin: \*\r/, name);
-      assert.match(text, /access-control-expose-headers: x-request-id, x-receipt, retry-after, x-should-retry/, name);
+      assert.match(text, /access-control-expose-headers: x-request-id, x-receipt, x-balance-usd, retry-after,/, name);
       assert.match(text, /x-should-retry: false\r/, name);
     }
   });

@@ -52,6 +52,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   BASE_URL: "npm start has its gateway on 127.0.0.1: set GATEWAY_PORT, or use npm run gateway",
   GATEWAY_SECRET: "npm start makes and keeps its own: unset it, or use npm run gateway",
   DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
+  WEBHOOK_TARGETS: "npm start permits webhooks to this machine: unset it, or use npm run gateway",
 };
 const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {
   UPSTREAM_PROBE: simulatorsOwn,
