@@ -13,15 +13,15 @@ import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
 
 /**
- * An account's statements, records and uses, as its owner sees them. Each answer reads rows of the account alone. The
- * tree of a small statement is the only one that is built here.
+ * An account's statements, records and uses, as its owner sees them. Each answer reads rows of the account alone.
+ * Only a small statement's tree is built for one.
  */
 export type Owner = { account: Address; partition: Partition };
 
 /** The largest statement whose tree is built for the proof of one use: 5 ms of processor time at most. */
 const MAX_PROVEN_USES = 64;
 
-/** The account's records that end above a position, and what is not final. */
+/** The account's records that end above a position, and its amounts that are not final. */
 export async function statementsOf(
   { config, environment, freeWork }: Gateway,
   { account, partition }: Owner,
@@ -92,7 +92,7 @@ export async function usesOf(
   return { data: uses.map(useObject), next_after: page.length > limit ? (read.at(-1)?.endsAtNanoUsd ?? null) : null };
 }
 
-/** What became of a receipt's charge. */
+/** The state of a receipt's charge: pending, posted or final, with its proof. */
 export async function settlementOf(gateway: Gateway, { account, partition }: Owner, receipt: ReceiptRow) {
   const { config, environment } = gateway;
   const { ledger } = environment;

@@ -3,13 +3,13 @@ import { makeBoundedMap } from "../load/bounded-map.ts";
 /**
  * Finds keys of ours in what the provider writes, in any of these writings, in upper or lower case:
  *
- * - as it is;
+ * - unchanged;
  * - with any of its characters escaped: `%73`, `%2573`, `\u0073`, `\\u0073`, `\x73`, `\u{73}`, `&#115;`, `&#x73;`, `\/`;
  * - in base64 or base64url, at any place inside a longer text that was encoded whole;
  * - in hexadecimal digits.
  *
- * Not covered: a part of a key, a key with something in between its characters, one that is encoded twice in different
- * ways or in a way that is not named above, and a key of which each text that is looked at has only a part.
+ * Not covered: a part of a key, a key with something between its characters, a key in another encoding or in two
+ * different ones, and a key that is split over several texts.
  */
 export type SecretFilter = {
   /** Whether there is a key in the text. */
@@ -75,7 +75,7 @@ export function makeSecretFilters(always: readonly string[]): SecretFilters {
   };
 }
 
-/** A key as it is and as whole texts are encoded that contain it. Upper and lower case are not told apart. */
+/** The writings of a key: unchanged, and inside an encoded text. Upper and lower case count as one. */
 function writings(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) => {
@@ -146,9 +146,9 @@ function groupAt(bytes: Uint8Array, at: number): number {
   return ((one & 31) << 10) | ((two & 31) << 5) | (three & 31);
 }
 
-/** The text without escapes, and where each place of it is in the text as it was. */
+/** The text without escapes, and a function from its places to those of the original text. */
 function unescaped(text: string): { plain: string; places(at: number): number } {
-  /** Where an escape begins and ends, in the plain text and in the text as it was. */
+  /** The beginning and the end of each escape, in the plain and in the original text. */
   const plainEnds: number[] = [];
   const textEnds: number[] = [];
   const parts: string[] = [];

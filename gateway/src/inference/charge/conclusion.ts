@@ -10,8 +10,8 @@ type NothingCame = {
   kind: "nothing";
   why: string;
   /**
-   * What the provider may bill if it reports no usage: `whole` for an answer that we give up. Null: nothing, because it
-   * failed or was not reached.
+   * The kind of answer that the provider may bill if it reports no usage: `whole` for an answer that the gateway gives
+   * up. Null if the provider failed or was not reached, and bills nothing.
    */
   mayBill: AnswerKind | null;
 };
@@ -20,7 +20,7 @@ type NothingCame = {
 type AnswerCame = {
   kind: "answer";
   delivered: Delivered;
-  /** All that was read. The provider may bill it, and nobody got the part after the client left. */
+  /** Everything that the gateway read. The provider may bill it. Nobody got the part after the client left. */
   read?: Delivered;
   /** Whether the provider's answer came to its end. */
   complete: boolean;
@@ -30,7 +30,7 @@ type AnswerCame = {
   givenUp: boolean;
 };
 
-/** A stream is sent as it comes, so that what was delivered is known. A whole answer is sent at its end. */
+/** A stream is sent as it comes, so the delivered part is known. A whole answer is sent at its end. */
 export type AnswerKind = "stream" | "whole";
 
 /** Which of the two a request's answer is. */
@@ -38,7 +38,7 @@ export function answerKind(route: { passesThrough: boolean }, order: { stream: b
   return order.stream || route.passesThrough ? "stream" : "whole";
 }
 
-/** What to charge, and on what basis. The customer owes at most the hold. What is above it is our loss. */
+/** The charge and its basis. The customer owes at most the hold. The operator loses an amount above it. */
 export type Conclusion = {
   outcome: "settle" | "release";
   chargeNanoUsd: NanoUsd;
@@ -60,7 +60,7 @@ export type Ended = {
 export function conclude(quote: Quote, ending: Ending): Conclusion {
   const conclusion =
     ending.kind === "nothing" ? concludeNothing(quote, ending) : addLoss(quote, ending, concludeAnswer(quote, ending));
-  // Of a flat price the usage does not matter.
+  // The usage does not matter for a flat price.
   const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
@@ -81,7 +81,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   if (delivered.isBlocked === true) return concludeBlocked(quote, ending);
   const isFlat = quote.flatNanoUsd !== null;
   if (typeof usage === "object" && !isFlat) return charge(quote, quote.chargeForUsage(usage), "usage");
-  // Nobody waits for the rest, and the provider may bill it.
+  // The provider may bill the rest of the answer, for which nobody waits.
   const isAbandoned = !ending.complete && (ending.clientGone || ending.givenUp);
   const owedNanoUsd = quote.chargeForDelivered(delivered);
   if (isAbandoned && (ending.as === "whole" || isNothingDelivered(delivered))) {
@@ -94,7 +94,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
     : charge(quote, owedNanoUsd, "delivered");
 }
 
-/** What the provider may bill above the charge is a loss. Of an answer that we give up it may bill all of the hold. */
+/** Adds the amount above the charge that the provider may bill: all of the hold for an answer that was given up. */
 function addLoss(quote: Quote, ending: AnswerCame & ReportedUsage, conclusion: Conclusion): Conclusion {
   const { beyond, complete, delivered, givenUp, read } = ending;
   if (quote.flatNanoUsd !== null || delivered.isBlocked === true) return conclusion;
@@ -115,7 +115,7 @@ function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenU
   return owedNanoUsd === 0 ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, "flat"), lossNanoUsd };
 }
 
-/** What was delivered is owed. What the provider may bill beyond that is our loss. */
+/** The customer owes the delivered part. The operator loses the rest of the amount that the provider may bill. */
 function deliveredOnly(
   quote: Quote,
   owedNanoUsd: NanoUsd,
@@ -127,7 +127,7 @@ function deliveredOnly(
   return isFree ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, basis), lossNanoUsd };
 }
 
-/** What the provider may bill for an answer of which nothing is known. A client that leaves it pays as much. */
+/** The most that the provider may bill for an answer that nobody knows. A client that leaves such an answer pays it. */
 export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
   return as === "whole" ? quote.maxNanoUsd : quote.chargeForPrompt();
 }
@@ -139,7 +139,7 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
   return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert, exceedsBound };
 }
 
-/** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
+/** The customer owes nothing. The operator loses the reported usage, or else the amount that the provider may bill. */
 function concludeNothing(quote: Quote, { usage, beyond, mayBill }: NothingCame & ReportedUsage): Conclusion {
   const known = beyond ?? usage;
   if (typeof known === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(known));
