@@ -2,7 +2,7 @@ import { type Address, isAddress } from "@inference/protocol/credential";
 import { parseUsd } from "@inference/protocol/money";
 import * as z from "zod";
 
-/** What a setting may hold. */
+/** The values that a setting may hold. */
 export const json = (what: string) =>
   z.string().transform((text, context) => {
     try {

@@ -35,7 +35,7 @@ export type MoneyHost = {
   billing?: Billing | undefined;
 };
 
-/** What a host polls: it reads the primary chain into the ledger, posts statements, and reconciles the days. */
+/** A host polls it: it reads the primary chain into the ledger, posts statements, and reconciles the days. */
 export type MoneyPath = {
   identity: ChainIdentity;
   client: ChainClient;

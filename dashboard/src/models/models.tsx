@@ -103,7 +103,7 @@ function Name({ id, display_name: name, type, pricing, features }: Model): React
   );
 }
 
-/** What a reader should know before a choice: where requests go, and whether the model stays. */
+/** The facts to know before a choice: where requests go, and whether the model stays. */
 function Features(features: NonNullable<Model["features"]>): ReactNode {
   const { privacy, quantization, region_restrictions: regions = [], removes_at: removal } = features;
   const { replacement_model: next } = features;

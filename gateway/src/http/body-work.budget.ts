@@ -73,7 +73,7 @@ async function post(path: string, body: Uint8Array, headers: Record<string, stri
   return `${response.status} ${await response.text()}`;
 }
 
-/** The shortest of several tries, and what the last one answered. */
+/** The time of the shortest of several tries, and the last one's answer. */
 async function longestTurnOf(send: () => Promise<string>, most: number): Promise<{ ms: number; answer: string }> {
   let answer = "";
   let ms = Number.POSITIVE_INFINITY;

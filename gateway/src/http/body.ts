@@ -45,7 +45,7 @@ export async function readBody(
   return [await readDecoded(context, maxBytes, encoding, joinBytes(blocks))];
 }
 
-/** What a route takes as a body. */
+/** The body that a route takes. */
 export type BodyType = "json" | "form" | "json or form";
 
 const FORM = "multipart/form-data";

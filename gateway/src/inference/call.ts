@@ -183,7 +183,7 @@ export class Call {
       const response = await this.trace.send({ path, model: model.id }, (trace) =>
         provider.infer({ path, body: this.#body, type, stream, trace }, this.upstreamKey, this.#abort.signal),
       );
-      // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
+      // The provider has it, and a stream may go on for minutes. A request whose agent's key failed is sent again.
       if (this.#server === null || response.status === 200) this.#body = new Uint8Array(0);
       if (response.status === 200) this.order = withoutFallback(this.order);
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);

@@ -26,7 +26,7 @@ const pricesFile = JSON.stringify({
   })),
 });
 
-/** What the provider does for a model. */
+/** The provider's behaviour for a model. */
 const passedOver = ["429", "500", "502", "503", "504", "404", "401-model", "not reached"] as const;
 const final = ["200", "400", "413", "401", "402", "blocked", "broken", "no JSON"] as const;
 type Outcome = (typeof passedOver)[number] | (typeof final)[number];

@@ -1,5 +1,5 @@
 /**
- * A map with a maximum of entries: a new entry evicts the one that was set longest ago. Setting a key again makes it
+ * A map with a maximum of entries: a new entry evicts the oldest entry. Setting a key again makes it
  * the newest; reading changes nothing. Every cache in memory that clients can fill is one of these.
  */
 export type BoundedMap<K, V> = {

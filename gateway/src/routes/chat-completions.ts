@@ -4,7 +4,7 @@ import { json, ok } from "../docs/operation.ts";
 import { parseChatOrder } from "../inference/requests/chat.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
-/** What the provider answers to a chat request, whichever shape the client gets. */
+/** The provider's answer to a chat request, whichever shape the client gets. */
 export const chatContent = {
   passesThrough: false,
   content: { field: "choices", elements: "choices" },

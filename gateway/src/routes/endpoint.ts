@@ -11,7 +11,7 @@ export type Endpoint = Operation & {
   takesRest?: boolean;
   /** Makes of a body what the handler needs. It runs in another thread for a large body. */
   parser?: BodyParser<unknown>;
-  /** What the request path needs to know, of a metered endpoint. */
+  /** The facts of a metered endpoint that the request path needs. */
   metered?: InferenceRoute;
   handle: EndpointHandler;
 };

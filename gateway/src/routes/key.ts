@@ -15,7 +15,7 @@ import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 import { toSessionObject } from "./session-object.ts";
 
-/** Of a session, the capacity is at most ten minutes old. */
+/** A session's capacity is at most ten minutes old. */
 export const getOwnKey = endpoint({
   method: "GET",
   prefixes: apiPrefixes,
@@ -71,7 +71,7 @@ async function describeSession(context: GatewayContext, { partition, session }: 
 
 type NamedBudget = { name: BudgetName; view: BudgetView };
 
-/** The budget with the least left. Of two with the same amount, the one that is checked first. */
+/** The budget with the least left. The limit that is checked first, if two have the same amount. */
 function bindsFirst(budgets: readonly NamedBudget[]): BudgetName | null {
   let first: { name: BudgetName; left: number } | null = null;
   for (const { name, view } of budgets) {

@@ -16,7 +16,7 @@ import { serveInference } from "../inference/serve.ts";
 import { apiPrefixes, type Endpoint, type EndpointHandler, endpoint } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 
-/** What a metered endpoint declares: its documentation and schemas, and what the request path needs to know. */
+/** A metered endpoint's declaration: documentation, schemas, and the facts that the request path needs. */
 type MeteredDeclaration = InferenceRoute &
   Pick<Operation, "path" | "id" | "title" | "about" | "answers"> & {
     body: NamedSchema;

@@ -142,7 +142,7 @@ function settler({ environment }: Gateway) {
   return { state, reason: reason ?? null, address, last_poll_at: at };
 }
 
-/** What the chain has debited, and what waits for it. Null: no block was read, or this gateway posts nothing. */
+/** The chain's debits, and the charges that wait for one. Null: no block was read, or this gateway posts nothing. */
 async function settlement({ config, environment }: Gateway) {
   const status = environment.settler?.();
   const cursor = await environment.ledger.read(chainPartition(config.settlement.chainId), { type: "cursor" });

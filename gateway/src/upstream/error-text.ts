@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { SecretFilter } from "./secret-writings.ts";
 
-/** What an error body of a provider says, in any of the shapes that providers use. */
+/** The message of a provider's error body, in any of the shapes that providers use. */
 type ErrorText = {
   /** The provider's code, empty if there is none. */
   code: string;

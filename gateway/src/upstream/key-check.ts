@@ -19,7 +19,7 @@ export type KeyCheck = {
 
 export type KeyState =
   | { state: "ok" | "unknown" }
-  /** What the operator has to do. It contains no secret. */
+  /** The operator's next action. It contains no secret. */
   | { state: "refused"; status: RefusedStatus; action: string };
 
 type RefusedStatus = 401 | 402 | 403;

@@ -24,7 +24,7 @@ import {
 } from "./pay.ts";
 
 const isDeep = process.env.DEEP === "1";
-/** What a provider bills of what is aborted changes no charge. */
+/** The provider's bill for an aborted answer changes no charge. */
 const abortBillings = isDeep ? (["full", "partial", "none"] as const) : (["partial"] as const);
 
 /** The charges of clients that left before the end, or that got no end, for every host. */

@@ -209,7 +209,7 @@ export function testFaultySettlements(startHost: StartHost): void {
           else if (isStream) assertStreamEnds(paid.text, brokenStreams.has(fault));
         });
       }
-      // What is odd about a stream is not there in a whole answer.
+      // A whole answer does not have the faults of a stream.
       if (whole !== "endless" && (isDeep || !harmless.includes(fault))) {
         test(`chat, ${fault}: ${whole}`, async () => {
           const paid = await pay(host, CHAT, chatBody("sim-small", markers));

@@ -133,7 +133,7 @@ const bodies: Record<string, { body: object; ignored?: string }> = {
   },
 };
 
-/** What tools send to chat passes, and what is ignored of it is named. */
+/** The fields that tools send to chat pass, and the ignored ones are named. */
 export function testClientBodies(start: StartHost): void {
   describe("a chat body of", () => {
     let host: HostUnderTest;

@@ -232,7 +232,7 @@ export function testLimits(start: StartHost): void {
   });
 }
 
-/** What is refused once the day's ceiling is used, or with nothing to spend. */
+/** The requests that are refused once the day's ceiling is used, or with nothing to spend. */
 export function testCeiling(start: StartHost): void {
   describe("the day's ceiling", () => {
     let host: HostUnderTest;

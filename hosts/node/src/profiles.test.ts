@@ -77,7 +77,7 @@ const charges: Partial<Record<ProfileName, number>> = {
   openai: 60_000_000,
 };
 
-/** What a customer is told of each of the provider's errors. */
+/** The customer's message for each of the provider's errors. */
 const told: Record<ErrorCause, [status: number, code: RegExp]> = {
   context: [400, /^context_length_exceeded$/],
   flagged: [400, /^content_policy_violation$/],
@@ -284,7 +284,7 @@ for (const name of profileNames) {
 
 const memory = { bodyMemoryBytes: 2 ** 28, answerMemoryBytes: 2 ** 27 };
 
-/** What every operator has to say, whatever the provider. */
+/** The settings that every operator gives, whatever the provider. */
 const others = {
   BASE_URL: "http://gateway.test",
   GATEWAY_SECRET: "ab".repeat(32),

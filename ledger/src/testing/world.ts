@@ -102,7 +102,7 @@ export async function openWorld(
   const expectedOf = (partition: Partition, command: Command): unknown =>
     model.apply(partition, command, { clock: clock.now, epoch: epochOf(partition) });
 
-  /** What is left is compared by the auditor, after the command. */
+  /** The auditor compares the amount that is left, after the command. */
   function compare(partition: Partition, command: Command, told: Reply, expected: unknown): void {
     const { availableNanoUsd: _, ...reply } = told as Reply & { availableNanoUsd?: number };
     const context = `${partition} ${JSON.stringify(command)}`;

@@ -52,7 +52,7 @@ type Options = {
   secret: Uint8Array;
   accounts: number;
   keccak: Keccak;
-  /** What the ledger keeps of each use. */
+  /** The ledger's rows of each use. */
   snapshot: string;
   detail: string;
 };

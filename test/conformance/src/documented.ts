@@ -52,7 +52,7 @@ export const paidBodies: Readonly<Record<string, object>> = {
   "/audio/transcriptions": { model: "sim-transcribe", file: wavOfSilence() },
 };
 
-/** The beginning of a picture, which is all that is looked at. */
+/** The beginning of a picture. Nobody looks at the rest. */
 export function png(): Buffer {
   return Buffer.from("\u0089PNG\r\n\u001a\n", "latin1");
 }

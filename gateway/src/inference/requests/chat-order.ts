@@ -16,7 +16,7 @@ export type ChatTerms = {
   limit: OutputLimit;
   /** Names of fields that were dropped so far. */
   ignored: readonly string[];
-  /** What the client's API calls these two fields, if it is not chat. */
+  /** The names of these two fields in the client's API, if it is not chat. */
   names?: { messages: string; maxTokens: string };
 };
 

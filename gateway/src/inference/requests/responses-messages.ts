@@ -30,7 +30,7 @@ export function readItems(items: readonly ResponsesItem[], openReasoning: OpenRe
   let assistant: Assistant | null = null;
   /** The calls that have no answer yet. */
   const unanswered = new Set<string>();
-  /** Of them, the searches. */
+  /** The searches among them. */
   let searches: string[] = [];
   /** Messages that came while a call had no answer. */
   let later: ChatMessage[] = [];

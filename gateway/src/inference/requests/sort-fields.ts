@@ -6,7 +6,7 @@ export type FieldRule = {
   /** Whether the value changes nothing. The field is then dropped and named in the response. */
   harmless: (value: unknown) => boolean;
   code: "unsupported_parameter" | "unpriced_option";
-  /** What to do instead, a sentence. */
+  /** A sentence that says what to do instead. */
   advice: string;
 };
 

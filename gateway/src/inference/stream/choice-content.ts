@@ -193,7 +193,7 @@ function readCalled(called: unknown, call: Pick<CallPiece, "index" | "id">, piec
   addUnwritten("other", textBytes(input), pieces);
 }
 
-/** Some providers send an object. One that is nested too deeply to be written is none. */
+/** Some providers send an object. A value that is nested too deeply to be written is none. */
 function argumentsOf(given: unknown): string {
   if (asObject(given) === undefined) return textOf(given);
   try {

@@ -6,7 +6,7 @@ import { limits } from "../../config.ts";
 import { configOf, gatewaySettings, parseSettings, SettingsError } from "../../settings.ts";
 import { type ProfileName, profileNames, profiles } from "./all.ts";
 
-/** What every operator has to say, whatever the provider. */
+/** The settings that every operator gives, whatever the provider. */
 const others = {
   BASE_URL: "https://gateway.test",
   GATEWAY_SECRET: "ab".repeat(32),

@@ -85,7 +85,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
   const file = join(folder, "gateway.sqlite");
-  // What a power cut takes is not under test here.
+  // The effect of a power cut is not tested here.
   const database = openDatabase(file, "NORMAL");
   const keyValue = openKeyValue(`${file}-kv`, now);
   const logged: Stack["logged"] = [];

@@ -1,6 +1,6 @@
 import type { ProviderCopy } from "./copy.ts";
 
-/** A provider of which only OpenAI's form is known. */
+/** A provider that is known by OpenAI's form alone. */
 export const genericCopy: ProviderCopy = {
   basePath: "/openai/v1",
   hasKey: true,

@@ -6,7 +6,7 @@ type Answer = { result?: unknown; error?: unknown };
 /** A node that says what another says, except where a test makes it lie. */
 export type NodeProxy = AsyncDisposable & {
   url: string;
-  /** What it makes of an answer; undefined: nothing but the truth. */
+  /** Its version of an answer; undefined: the true one. */
   lie: ((call: Call, answer: Answer) => Answer) | undefined;
   isOffline: boolean;
 };
