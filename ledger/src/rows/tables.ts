@@ -23,7 +23,7 @@ export const tableSchemas = {
       /** Of a key's minute alone: the requests that were sent to the provider, and the tokens that they used. */
       requests: "integer?",
       tokens: "integer?",
-      /** Of a key's dollars alone: the limit that webhooks were told is reached. */
+      /** Of a key's dollars alone: the limit that webhooks were told is reached. Null: none was told in this window. */
       toldLimitNanoUsd: "amount?",
     },
   },
@@ -223,6 +223,8 @@ export const tableSchemas = {
       heardIn: "integer",
       /** The sum of the final debits that were not by statements of this account. */
       takenOverNanoUsd: "amount",
+      /** The highest total of activations that was ever heard. Null: nothing was heard since the column was added. */
+      mostActivatedNanoUsd: "amount?",
     },
   },
   /** How far a chain was read, with the id `cursor`. In the ceiling's partition: the block that lowered the ceiling. */

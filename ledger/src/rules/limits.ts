@@ -18,7 +18,7 @@ export const MAX_TAGS = 32;
 export const MAX_NONCE_STEP = 2 ** 20;
 export const MAX_KEYS_PER_ACCOUNT = 100;
 export const MAX_WEBHOOKS_PER_ACCOUNT = 3;
-/** Maximum notices of an account. Another one drops the oldest that is over, or else the oldest. */
+/** Maximum notices of an account: `withNotices` says which one a further one drops. */
 export const MAX_NOTICES = 50;
 /** How long a notice that is over stays in the log. */
 export const NOTICE_LOG_MS = 7 * 24 * 3_600_000;

@@ -104,11 +104,45 @@ test("a limit that refuses a request near its end is told once, and one that ref
   assert.deepEqual(told(host), ["key.limit_reached day 95 of 100"]);
 });
 
+test("a limit that is lowered again and again is told once as reached", () => {
+  const host = makeExample({ balance: 100_000 });
+  host.apply(account, webhook("a", { events: ["key.limit_reached"] }));
+  host.apply(account, createKey("key2", { window: "day", limitNanoUsd: 100 }));
+  const payer = { kind: "key", digest: "digest of key2" } as const;
+  spend(host, 90, "key2");
+  for (const limitNanoUsd of [100, 99, 98]) {
+    assert.equal(host.apply(account, { type: "updateKey", keyId: "key2", limitNanoUsd }).status, "updated");
+    assert.equal(admit(host, account, reserve(`at ${limitNanoUsd}`, 11, { payer })).status, "refused");
+  }
+  assert.deepEqual(told(host), ["key.limit_reached day 90 of 100"]);
+});
+
 test("a credit is told once, whether it is heard early, again or as final", () => {
   const host = makeExample({ balance: 1_000 });
   host.apply(account, webhook("a"));
   for (const total of [1_500, 1_500, 1_200, 1_600]) host.apply(account, hear(total));
   assert.deepEqual(told(host), ["credit.added 500", "credit.added 100"]);
+});
+
+test("another reading of the chain tells no credit and no low balance, and misses none that is due", () => {
+  const host = makeExample({ balance: 10 });
+  host.apply(account, hear(100));
+  host.apply(account, webhook("a", { thresholdNanoUsd: 50 }));
+  // Its first page has the first activation alone.
+  const reread = { replay: 2, epoch: null };
+  host.apply(account, hear(10, reread));
+  spend(host, 9);
+  host.apply(account, hear(60, reread));
+  spend(host, 5);
+  host.apply(account, hear(100, reread));
+  assert.deepEqual(told(host), []);
+  host.apply(account, hear(10, { ...reread, replay: 3 }));
+  host.apply(account, hear(63, { ...reread, replay: 3 }));
+  spend(host, 37);
+  assert.deepEqual(told(host), ["balance.low 49"]);
+  host.apply(account, hear(100, { ...reread, replay: 3 }));
+  host.apply(account, hear(130, { ...reread, replay: 3 }));
+  assert.deepEqual(told(host), ["balance.low 49", "credit.added 30"]);
 });
 
 test("the end of an agent's offer reaches the account of the wallet that owned it, once", () => {
@@ -199,6 +233,15 @@ test("an account keeps its last notices, and drops those that are over first", (
   const ids = noticesOf(host).map(({ id }) => id);
   assert.equal(ids.length, MAX_NOTICES);
   assert.deepEqual([ids[0], ids[1], ids.at(-1)], ["a_credit_2", "a_credit_4", `a_credit_${MAX_NOTICES + 2}`]);
+});
+
+test("an event that keeps coming drops none of another type that is yet to be sent", () => {
+  const host = makeExample({ balance: 100 });
+  host.apply(account, webhook("a", { thresholdNanoUsd: 50 }));
+  spend(host, 60);
+  for (let n = 0; n < MAX_NOTICES + 3; n += 1) host.apply(account, hear(101 + n));
+  const types = noticesOf(host).map(({ event }) => event.type);
+  assert.deepEqual([types.length, types[0], types[1]], [MAX_NOTICES, "balance.low", "credit.added"]);
 });
 
 test("without a webhook nothing is noticed, and an account that never had a credit can set none", () => {

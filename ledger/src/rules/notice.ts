@@ -2,7 +2,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import { windowEnd } from "@inference/protocol/window";
 import type { AccountEvent, Notice, NoticeTry, Refusal, Webhook } from "../messages/commands.ts";
 import type { KeyRow, ReceiptRow, Rows } from "../rows/tables.ts";
-import { balanceOf, counterOf, leftOf, shareOf } from "./budget.ts";
+import { counterOf, shareOf } from "./budget.ts";
 import { limitCounterId, limitsOf } from "./key-limits.ts";
 import { NEAR_LIMIT_PERCENT, NOTICE_LOG_MS, NOTICE_WAITS_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
@@ -22,13 +22,16 @@ export function noticeSettle(place: Place, { keyId, admittedAt }: ReceiptRow): v
   if (key !== undefined) noticeLimits(place, key, admittedAt, webhooks);
 }
 
-/** Notices a credit, and a balance that fell because of debits that were taken over. */
+/**
+ * Notices a credit, and a balance that fell because of debits that were taken over. Another reading of the chain begins
+ * with smaller totals: they are no event, and neither is their way back up.
+ */
 export function noticeHeard(place: Place): void {
   const { draft, rows } = place;
   const webhooks = webhooksOf(draft);
   if (webhooks.length === 0) return;
-  const [before, after] = [rows, draft].map((side) => side.get("budget", "balance")?.limitNanoUsd ?? 0);
-  if (before !== undefined && after !== undefined && after > before) {
+  const [before, after] = [mostActivated(rows), mostActivated(draft)];
+  if (after > before) {
     const event = { type: "credit.added", amountNanoUsd: after - before, balanceNanoUsd: unspent(draft) } as const;
     add(place, webhooks, `credit_${after}`, event);
   }
@@ -60,9 +63,15 @@ function noticeBalance(place: Place, webhooks: readonly Webhook[]): void {
   }
 }
 
-/** What an account has not spent. Holds do not count. */
+/** What an account has not spent, also while the chain is read again. Holds do not count. */
 function unspent(rows: Rows): NanoUsd {
-  return leftOf(balanceOf(rows, []))?.unsettled ?? 0;
+  return Math.max(0, mostActivated(rows) - counterOf(rows, "balance@0").settledNanoUsd);
+}
+
+/** The highest total of activations that the account ever heard. */
+export function mostActivated(rows: Rows): NanoUsd {
+  const activatedNanoUsd = rows.get("budget", "balance")?.limitNanoUsd ?? 0;
+  return Math.max(activatedNanoUsd, rows.get("bill", "bill")?.mostActivatedNanoUsd ?? 0);
 }
 
 function noticeLimits(place: Place, key: KeyRow, at: number, webhooks: readonly Webhook[]): void {
@@ -89,7 +98,8 @@ function noticeReached(place: Place, key: KeyRow, limit: DollarLimit): void {
   const { draft } = place;
   const { at, window, most } = limit;
   const counter = counterOf(draft, limitCounterId(key, { unit: "nano_usd", window }, at));
-  if (counter.toldLimitNanoUsd === most) return;
+  // A session can lower the limit again and again. A signed change begins a new counter.
+  if (counter.toldLimitNanoUsd != null) return;
   draft.put("counter", { ...counter, toldLimitNanoUsd: most });
   addLimit(place, key, "key.limit_reached", limit);
 }

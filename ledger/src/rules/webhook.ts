@@ -19,12 +19,17 @@ export function noticesOf(rows: Rows): readonly Notice[] {
   return text == null ? [] : (JSON.parse(text) as Notice[]);
 }
 
-/** The account's row with these notices, of which those above the maximum are dropped. */
+/**
+ * The account's row with these notices. Of those above the maximum, the ones that are over are dropped first, and then
+ * those of the newest one's type: events that a session can cause at will drop no others.
+ */
 export function withNotices(account: AccountRow, notices: readonly Notice[]): AccountRow {
   const kept = [...notices];
   while (kept.length > MAX_NOTICES) {
+    const newest = kept.at(-1);
     const over = kept.findIndex(({ nextAt }) => nextAt === null);
-    kept.splice(Math.max(0, over), 1);
+    const alike = kept.findIndex((one) => one !== newest && one.event.type === newest?.event.type);
+    kept.splice(Math.max(0, over === -1 ? alike : over), 1);
   }
   if (kept.length === 0) return { ...account, notices: null, dueAt: null };
   const dueAt = Math.min(...kept.map(({ nextAt, at }) => nextAt ?? at + NOTICE_LOG_MS));
