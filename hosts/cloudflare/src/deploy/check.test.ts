@@ -83,6 +83,10 @@ test("a deployment says whether the deployed release reads its rows, so that it 
   assert.match(await rollbackOf(() => Promise.reject(new Error("no such host"))), /^It is not known/);
 });
 
+test("no webhook reaches the origins of the Worker's own zone behind its firewall", () => {
+  assert.ok(wranglerFile.compatibility_flags.includes("global_fetch_strictly_public"));
+});
+
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {
   const names: readonly string[] = SECRETS;
   const secretive = Object.keys(edgeSettings.shape).filter((name) => /_(KEY|SECRET|TOKEN|RPC_URLS?)$/.test(name));
