@@ -58,7 +58,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { client, settlement, ledger, now } = options;
   const partition = chainPartition(options.chainId);
   const alarm = createAlarm(options);
-  let billTriedAt = Number.NEGATIVE_INFINITY;
+  /** When the record of a day could last not be read. */
+  const billTriedAt = new Map<string, number>();
 
   async function reconcileDue(): Promise<void> {
     const cursor = await ledger.read(partition, { type: "cursor" });
@@ -98,15 +99,18 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (foreignNanoUsd > 0) options.onAlert(`${day}: ${foreignNanoUsd} nano-dollars were debited for no statement`);
   }
 
-  /** Reads the provider's record of the newest day that lacks it: one a poll, because a record can have many pages. */
+  /**
+   * Reads the provider's record of the newest day that lacks it: one a poll, because a record can have many pages. A day
+   * that cannot be read holds up no other.
+   */
   async function noteBill({ chargedOn }: Billing): Promise<void> {
-    if (now() - billTriedAt < BILL_RETRY_MS) return;
     const days = await ledger.read(partition, { type: "reconciliations", limit: BILLED_DAYS });
     for (const { id: day, closedAt, detail } of days) {
       const { listedNanoUsd = null, providerNanoUsd: known } = JSON.parse(detail) as Reconciliation;
       if (closedAt === null || listedNanoUsd === null || known !== undefined) continue;
+      if (now() - (billTriedAt.get(day) ?? Number.NEGATIVE_INFINITY) < BILL_RETRY_MS) continue;
       const providerNanoUsd = await chargedOn(day, listedNanoUsd);
-      if (providerNanoUsd === null) billTriedAt = now();
+      if (providerNanoUsd === null) billTriedAt.set(day, now());
       else await ledger.run(() => send(partition, { type: "noteBill", day, providerNanoUsd }), { untilDurable: true });
       return;
     }

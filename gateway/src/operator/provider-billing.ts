@@ -20,6 +20,10 @@ export type ProviderBilling = {
 type Parts = Pick<Environment, "log" | "timers"> & {
   provider: Pick<Provider, "billing">;
   listedOn: ProviderBilling["listedOn"];
+  /** Whether `listedOn` has all requests of a day. Without some of them, a higher bill is no alert. */
+  listsAll: boolean;
+  /** The host stops: a reading ends, and is made again after the next start. */
+  stopped?: AbortSignal;
 };
 
 /** A page of usage has at most 1,000 rows, and a request two or three of them. */
@@ -30,13 +34,14 @@ const READ_MS = 300_000;
 /** Undefined: the provider has no such record, or the operator gave no key for it. */
 export function makeProviderBilling(
   billing: BillingConfig | null,
-  { log, timers, provider, listedOn }: Parts,
+  { log, timers, provider, listedOn, listsAll, stopped }: Parts,
 ): ProviderBilling | undefined {
   if (billing === null) return undefined;
 
-  async function readCharges(first: string, day: string): Promise<NanoUsd> {
-    return within(timers, READ_MS, async (signal) => {
-      let sumNanoUsd = 0;
+  async function readCharges(first: string, day: string): Promise<NanoUsd[]> {
+    return within(timers, READ_MS, async (late) => {
+      const signal = stopped === undefined ? late : AbortSignal.any([late, stopped]);
+      const charges: NanoUsd[] = [];
       let url: string | null = first;
       for (let page = 0; url !== null; page++) {
         if (page === MOST_PAGES) throw new Error(`it has more than ${MOST_PAGES} pages`);
@@ -45,23 +50,33 @@ export function makeProviderBilling(
         if (status !== 200) throw new Error(`the provider answered with ${status}`);
         const record = asObject(JSON.parse(text));
         if (record === undefined || !Array.isArray(record.data)) throw new Error("it has no list `data`");
-        for (const row of record.data) sumNanoUsd += chargeOf(asObject(row) ?? {}, day);
+        for (const row of record.data) charges.push(...chargesOf(asObject(row) ?? {}, day));
         url = nextPage(first, record);
       }
-      // A day of refunds alone is no charge.
-      return assertNanoUsd(Math.max(0, sumNanoUsd), "the provider's charges of a day");
+      return charges;
     });
+  }
+
+  /** The bill is kept for ever, so one that is probably incomplete, or another account's, counts as unread. */
+  function sumOf(charges: readonly NanoUsd[], listedNanoUsd: NanoUsd): NanoUsd {
+    if (charges.length === 0 && listedNanoUsd > 0) throw new Error("it has no charge, and requests were served");
+    const sumNanoUsd = charges.reduce((sum, charge) => sum + charge, 0);
+    if (sumNanoUsd < 0) throw new Error("its refunds exceed its charges");
+    return assertNanoUsd(sumNanoUsd, "the provider's charges of a day");
   }
 
   return {
     listedOn,
     async chargedOn(day, listedNanoUsd) {
       try {
-        const chargedNanoUsd = await readCharges(fillBillingUrl(billing.url, day), day);
+        const chargedNanoUsd = sumOf(await readCharges(fillBillingUrl(billing.url, day), day), listedNanoUsd);
         const driftNanoUsd = chargedNanoUsd - listedNanoUsd;
-        if (isDrift(driftNanoUsd, listedNanoUsd)) log("alert", "provider_bill", { day, driftNanoUsd, listedNanoUsd });
+        const drift = { day, driftNanoUsd, listedNanoUsd };
+        if (listsAll && isDrift(driftNanoUsd, listedNanoUsd)) log("alert", "provider_bill", drift);
+        if (isLow(chargedNanoUsd, listedNanoUsd)) log("warn", "provider_bill_low", drift);
         return chargedNanoUsd;
       } catch (error) {
+        if (stopped?.aborted) return null;
         log("warn", "provider_bill_unread", { day, why: error instanceof Error ? error.message : String(error) });
         return null;
       }
@@ -70,22 +85,27 @@ export function makeProviderBilling(
 }
 
 /**
- * The charge of a row, whose form tells what it is: `{timestamp, amount}` of a usage history, in which a debit is
+ * The charges of a row, whose form tells what it is: `{timestamp, amount}` of a usage history, in which a debit is
  * negative (Venice); `{date, usage}` of a day's activity (OpenRouter); `{start_time, results: [{amount: {value,
  * currency}}]}` of a day's costs (OpenAI). Throws for any other row, and for one of another day: a provider that ignores
  * the dates of the query would tell the sum of many days.
  */
-function chargeOf({ timestamp, amount, date, usage, start_time, results }: Row, day: string): NanoUsd {
-  if (typeof amount === "number" && isOn(timestamp, day)) return nanoUsd(-amount);
-  if (typeof usage === "number" && isOn(date, day)) return nanoUsd(usage);
+function chargesOf({ timestamp, amount, date, usage, start_time, results }: Row, day: string): NanoUsd[] {
+  if (typeof amount === "number" && isOn(timestamp, day)) return [nanoUsd(-amount)];
+  if (typeof usage === "number" && isOn(date, day)) return [nanoUsd(usage)];
   if (!Array.isArray(results) || start_time !== Date.parse(day) / 1_000) {
     throw new Error(`it has a row of another form, or of another day than ${day}`);
   }
-  return results.reduce((sum: NanoUsd, result) => {
+  return results.map((result) => {
     const { value, currency } = asObject(asObject(result)?.amount) ?? {};
     if (typeof value !== "number" || currency !== "usd") throw new Error("it has a cost that is not in dollars");
-    return sum + nanoUsd(value);
-  }, 0);
+    return nanoUsd(value);
+  });
+}
+
+/** Less than half of the list price, and by a cent: no discount, but a record that lacks charges. */
+function isLow(chargedNanoUsd: NanoUsd, listedNanoUsd: NanoUsd): boolean {
+  return 2 * chargedNanoUsd < listedNanoUsd && isDrift(listedNanoUsd - chargedNanoUsd, listedNanoUsd);
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -100,11 +120,12 @@ function nanoUsd(usd: number): NanoUsd {
   return amount;
 }
 
-/** `nextCursor` is sent alone (Venice), `next_page` with the query before (OpenAI). */
+/** `nextCursor` is sent alone (Venice), `next_page` with the query before (OpenAI). Throws if a page has no name. */
 function nextPage(first: string, { nextCursor, has_more, next_page }: Row): string | null {
   const url = new URL(first);
   if (typeof nextCursor === "string") url.search = `?cursor=${encodeURIComponent(nextCursor)}`;
   else if (has_more === true && typeof next_page === "string") url.searchParams.set("page", next_page);
-  else return null;
+  else if (has_more !== true && nextCursor == null) return null;
+  else throw new Error("it promises a further page, and does not name it");
   return url.href;
 }

@@ -41,13 +41,13 @@ export const listReconciliations = endpoint({
 
 /** The last day that is reconciled; undefined if none is. */
 export async function lastReconciled({ config, environment }: Gateway): Promise<ReconciliationRow | undefined> {
-  const query = { type: "reconciliations", limit: DAYS_OPEN + 1 } as const;
+  const query = { type: "reconciliations", limit: MOST_OPEN + 1 } as const;
   const rows = await environment.ledger.read(chainPartition(config.settlement.chainId), query);
   return rows.find(({ closedAt }) => closedAt !== null);
 }
 
-/** Usually today, and until 06:00 UTC yesterday. */
-const DAYS_OPEN = 2;
+/** Usually today, and until 06:00 UTC yesterday. More while the chain finalizes nothing, or the gateway did not run. */
+const MOST_OPEN = 30;
 
 export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }: ReconciliationRow) {
   const record = JSON.parse(detail) as Reconciliation;

@@ -41,7 +41,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     this.#dollars = this.#openDollarFollower(settings);
     this.#money = openMoneyPath(settings, {
       ledger,
-      billing: makeProviderBilling(config.billing, { log, timers, provider, listedOn }),
+      billing: makeProviderBilling(config.billing, { log, timers, provider, listedOn, listsAll: false }),
       clientOf: chainClientOf,
       now: Date.now,
       alerts: {

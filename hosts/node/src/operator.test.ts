@@ -99,22 +99,23 @@ describe("/metrics", () => {
 
   test("the provider's bill of the last reconciled day is beside its list prices, once it was read", async () => {
     const chain = chainPartition(CHAIN_ID);
-    const days = [2, 1].map((ago) => utcDay(Date.now() - ago * DAY_MS));
+    const days = [6, 5, 4, 3, 2, 1].map((ago) => utcDay(Date.now() - ago * DAY_MS));
     const sums = { usesNanoUsd: null, statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
-    const reconcile = (id: string, more: object) => {
+    const reconcile = (id: string, more: object, closedAt: number | null = 1) => {
       const detail = JSON.stringify({ ...sums, ...more });
-      return stack.put(chain, { type: "reconcile", id, at: 1, closedAt: 1, unexplainedNanoUsd: 0, detail });
+      return stack.put(chain, { type: "reconcile", id, at: 1, closedAt, unexplainedNanoUsd: 0, detail });
     };
     const read = async (path: string) => ((await (await stack.call(path)).json()) as { data: object }).data;
     const bill = async () => (await read("/api/v1/status")) as { provider_bill: object | null };
     assert.equal((await bill()).provider_bill, null, "no day was reconciled");
-    const [first = "", second = ""] = days;
+    const [first = "", second = "", ...open] = days;
     await reconcile(first, {});
     const none = { listed: null, listed_nano_usd: null, provider: null, provider_nano_usd: null };
     assert.deepEqual((await bill()).provider_bill, { day: first, ...none }, "as it was stored before there were bills");
     await reconcile(second, { listedNanoUsd: 1_500_000_000 });
     const listed = { listed: 1.5, listed_nano_usd: 1_500_000_000 };
     assert.deepEqual((await bill()).provider_bill, { ...none, day: second, ...listed });
+    for (const day of open) await reconcile(day, {}, null);
     await stack.put(chain, { type: "noteBill", day: second, providerNanoUsd: 1_600_000_001 });
     await stack.put(chain, { type: "noteBill", day: second, providerNanoUsd: 7 });
     const provider = { provider: 1.600000001, provider_nano_usd: 1_600_000_001 };

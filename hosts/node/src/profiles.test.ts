@@ -224,7 +224,7 @@ for (const name of profileNames) {
           const log = (...line: unknown[]): unknown => lines.push(line);
           const listedOn = async () => 0;
           const billing = makeProviderBilling(upstream.billing, {
-            ...{ log, timers, listedOn, provider: makeProvider(upstream, transport) },
+            ...{ log, timers, listedOn, listsAll: true, provider: makeProvider(upstream, transport) },
           });
           return billing ?? assert.fail("it has no record");
         };

@@ -80,7 +80,10 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const upstream = openUpstream(config.upstream.baseUrl);
   const provider = makeProvider(config.upstream, upstream);
   const listedOn = listedOnDays(database, { ledger, now: steadyNow, receiptMs: config.operator.receiptMs });
-  const billing = makeProviderBilling(config.upstream.billing, { log, timers, provider, listedOn });
+  const stopping = new AbortController();
+  const billing = makeProviderBilling(config.upstream.billing, {
+    ...{ log, timers, provider, listedOn, listsAll: true, stopped: stopping.signal },
+  });
   const money = await openChain(settings, { ledger, keccak, now: steadyNow, billing });
   const { client, watcher, settler } = money;
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
@@ -128,6 +131,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   return {
     url: server.url,
     async stop() {
+      stopping.abort();
       await server.close();
       await background.settled(STOP_MS);
       // Jobs make commits, so they end before the ledger.
