@@ -3,8 +3,8 @@ import { send } from "@inference/ledger/saga";
 import type { Environment, KeyValueStore } from "../environment.ts";
 
 /**
- * Secrets of keys that were revoked or replaced, in the key-value store, by their digests: an account whose rows are
- * put back to an older state revives none of them.
+ * Secrets of keys that were revoked or replaced, by their digests, and removed webhooks, by their ids, in the key-value
+ * store: an account whose rows are put back to an older state revives none of them.
  */
 type Stores = Pick<Environment, "keyValue" | "ledger">;
 
@@ -20,13 +20,26 @@ export async function keepRevocation(
   }
 }
 
-/** Revokes an account's keys whose secrets were revoked after the state that it was put back to. */
+/** The same for a webhook. */
+export async function keepRemoval(
+  environment: Pick<Environment, "keyValue" | "log">,
+  { partition, webhook, at }: { partition: Partition; webhook: string; at: number },
+): Promise<void> {
+  await keepRevocation(environment, { partition, keyId: webhook, digest: webhook, at });
+}
+
+/** Revokes an account's keys, and removes its webhooks, that were revoked after the state that it was put back to. */
 export async function revokeAgain({ keyValue, ledger }: Stores, partition: Partition, at: number): Promise<void> {
   const keys = await ledger.read(partition, { type: "keys", at });
   const kept = await Promise.all(keys.map(({ key }) => keyValue.get(nameOf(partition, key.digest))));
   for (const [index, { key }] of keys.entries()) {
     if (kept[index] === null) continue;
     await ledger.run(() => send(partition, { type: "revokeKey", at, keyId: key.id }), { untilDurable: true });
+  }
+  const { webhooks } = await ledger.read(partition, { type: "webhooks" });
+  for (const { id } of webhooks) {
+    if ((await keyValue.get(nameOf(partition, id))) === null) continue;
+    await ledger.run(() => send(partition, { type: "removeWebhook", id }), { untilDurable: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { LapsedHold } from "@inference/ledger/client";
+import { resultWithin } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { SettingsError } from "../settings.ts";
@@ -44,9 +45,13 @@ export async function startJobs(
   ];
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
-    await notifier.settled();
+    // Tries that a full disk keeps from being recorded are made again.
+    await resultWithin(gateway.environment.timers, LAST_NOTICES_MS, notifier.settled()).catch(() => undefined);
   };
 }
+
+/** How long a stop waits for the tries of notices to be recorded. */
+const LAST_NOTICES_MS = 2_000;
 
 const usualTimes: JobTimes = {
   sweepMs: 5_000,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LedgerUnavailable } from "@inference/ledger/client";
 import { NOTICE_WAITS_MS } from "@inference/ledger/limits";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import { createKey, hear } from "@inference/ledger/testing/example";
@@ -74,6 +75,44 @@ test("a message whose result was lost is sent again, with the same id and body",
   const ofA = sent.filter(({ url }) => url.includes("wh_a"));
   assert.deepEqual([ofA.length, idOf(ofA[0]), ofA[0]?.body], [2, idOf(ofA[1]), ofA[1]?.body]);
   assert.equal((await notices(A))[0]?.isDelivered, true);
+});
+
+test("while the disk is full a message is sent once, and its try is recorded when there is room", async () => {
+  const { notifier, ledger, sent, notices } = open(() => Promise.resolve(204));
+  const { run } = ledger;
+  const room = Promise.withResolvers<void>();
+  ledger.run = async (saga, options) => {
+    if (options?.untilDurable !== true) throw new LedgerUnavailable("the disk is full");
+    await room.promise;
+    return run(saga);
+  };
+  for (let look = 0; look < 3; look += 1) await notifier.begin(running);
+  while (sent.length < 2) await new Promise(setImmediate);
+  await notifier.begin(running);
+  room.resolve();
+  await notifier.settled();
+  assert.deepEqual([sent.length, (await notices(A))[0]?.isDelivered], [2, true]);
+});
+
+test("while nothing can be written, nothing is sent", async () => {
+  const { notifier, ledger, sent } = open(() => Promise.resolve(204));
+  Object.defineProperty(ledger, "writable", { value: false });
+  await notifier.begin(running);
+  await notifier.settled();
+  assert.deepEqual(sent, []);
+});
+
+test("a stop waits for no receiver, and a message that it ended is sent again in full", async () => {
+  const stop = new AbortController();
+  const { notifier, sent, notices } = open(({ signal }) => {
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new WebhookFailure("timeout"))));
+  });
+  await notifier.begin(stop.signal);
+  while (sent.length < 2) await new Promise(setImmediate);
+  stop.abort();
+  await notifier.settled();
+  const [first] = await notices(A);
+  assert.deepEqual([first?.tries, first?.nextAt, first?.result], [0, NOW, null]);
 });
 
 test("a message that its receiver refuses is tried eight times, and holds up no other", async () => {

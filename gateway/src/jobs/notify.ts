@@ -24,8 +24,8 @@ export function makeNotifier(gateway: Sender): Notifier {
   /** The last account of the last page: the next one goes on after it. */
   let after: Partition | null = null;
 
-  function start(account: Partition): void {
-    const work = notifyAccount(gateway, account)
+  function start(account: Partition, stopped: AbortSignal): void {
+    const work = notifyAccount(gateway, account, stopped)
       .catch((error: unknown) => log("warn", "webhooks_failed", { account, error: String(error) }))
       .finally(() => underWay.delete(account));
     underWay.set(account, work);
@@ -34,10 +34,11 @@ export function makeNotifier(gateway: Sender): Notifier {
   return {
     async begin(stopped) {
       const room = ACCOUNTS_AT_ONCE - underWay.size;
-      if (room === 0) return;
+      // With a full disk no try can be recorded.
+      if (room === 0 || !ledger.writable) return;
       const page = await ledger.dueNotices(clock.now(), { after, limit: ACCOUNTS_AT_ONCE });
       const idle = page.filter((account) => !underWay.has(account)).slice(0, room);
-      for (const account of stopped.aborted ? [] : idle) start(account);
+      for (const account of stopped.aborted ? [] : idle) start(account, stopped);
       after = page.length < ACCOUNTS_AT_ONCE ? null : (idle.at(-1) ?? page.at(-1) ?? null);
     },
     async settled() {
@@ -49,9 +50,13 @@ export function makeNotifier(gateway: Sender): Notifier {
 /**
  * Sends the notices of an account that are due, those of each webhook in their order up to the first failure, and
  * records the tries. Notices with fewer tries go first, so that one that its receiver refuses holds up no other. A
- * notice whose try was not recorded is sent again, with the same id.
+ * notice whose try was not recorded is sent again, with the same id. A stop ends a try, which is then not recorded.
  */
-export async function notifyAccount({ environment, webhooks: sender }: Sender, account: Partition): Promise<void> {
+export async function notifyAccount(
+  { environment, webhooks: sender }: Sender,
+  account: Partition,
+  stopped?: AbortSignal,
+): Promise<void> {
   const { clock, ledger } = environment;
   const now = clock.now();
   const { webhooks, notices } = await ledger.read(account, { type: "webhooks" });
@@ -59,11 +64,12 @@ export async function notifyAccount({ environment, webhooks: sender }: Sender, a
     webhooks.map((webhook) => {
       const due = notices.filter((one) => one.webhook === webhook.id && one.nextAt !== null && one.nextAt <= now);
       due.sort((one, other) => one.tries - other.tries);
-      return notifyWebhook(sender, account, webhook, due.slice(0, NOTICES_IN_A_ROW));
+      return notifyWebhook(sender, account, webhook, due.slice(0, NOTICES_IN_A_ROW), stopped);
     }),
   );
   // Without tries it forgets notices that are over.
-  await ledger.run(() => send(account, { type: "noteTries", at: clock.now(), tries: tries.flat() }));
+  const noted = { type: "noteTries", at: clock.now(), tries: tries.flat() } as const;
+  await ledger.run(() => send(account, noted), { untilDurable: true });
 }
 
 async function notifyWebhook(
@@ -71,10 +77,13 @@ async function notifyWebhook(
   account: Partition,
   webhook: Webhook,
   due: readonly Notice[],
+  stopped: AbortSignal | undefined,
 ): Promise<NoticeTry[]> {
   const tries: NoticeTry[] = [];
   for (const { id, at, event } of due) {
-    const result = await sender.send(account, webhook, { id, at, event });
+    if (stopped?.aborted) break;
+    const result = await sender.send(account, webhook, { id, at, event }, stopped);
+    if (stopped?.aborted && !result.isDelivered) break;
     tries.push({ id, ...result });
     if (!result.isDelivered) break;
   }

@@ -12,7 +12,7 @@ export const testWebhook = endpoint({
   id: "testWebhook",
   group: "Webhooks",
   title: "Send a `ping` to a webhook now",
-  about: "One try, which is not in the log. An account has six a minute.",
+  about: "One try, which is not in the log. An account has six a minute, at each of a Worker's isolates.",
   credentials: ["session"],
   pathParameters: { id: "The webhook's id." },
   answers: [ok("The result.", json("WebhookTestAnswer", webhookTestAnswer))],

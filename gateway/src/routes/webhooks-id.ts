@@ -1,5 +1,6 @@
 import { send } from "@inference/ledger/saga";
 import { deletedAnswer } from "@inference/protocol/wire/key-answers";
+import { keepRemoval } from "../auth/revocations.ts";
 import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { endpoint } from "./endpoint.ts";
@@ -19,9 +20,10 @@ export const deleteWebhook = endpoint({
   async handle(context) {
     const { partition } = await requirePersonalSession(context);
     const id = context.req.param("id") ?? "";
-    const { ledger } = context.var.gateway.environment;
-    const { status } = await ledger.run(() => send(partition, { type: "removeWebhook", id }));
+    const { gateway, at } = context.var;
+    const { status } = await gateway.environment.ledger.run(() => send(partition, { type: "removeWebhook", id }));
     if (status === "unknown") unknownWebhook(id);
+    await keepRemoval(gateway.environment, { partition, webhook: id, at });
     return context.json({ deleted: true });
   },
 });

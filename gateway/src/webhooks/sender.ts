@@ -14,11 +14,17 @@ export const TESTS = { atOnce: 16, each: 2 };
 
 export type Message = { id: string; at: number; event: ToldEvent };
 
+type SendResult = { isDelivered: boolean; result: string };
+
 export type WebhookSender = {
   /** The secret of a webhook, as Standard Webhooks writes it. It is derived from the gateway's, and never stored. */
   secretOf(account: Partition, id: string): string;
-  /** Sends one message. Never throws. The answer's body is not read. */
-  send(account: Partition, webhook: Webhook, message: Message): Promise<{ isDelivered: boolean; result: string }>;
+  /**
+   * Sends one message. Never throws. The answer's body is not read.
+   *
+   * @param stopped Ends the try when it is aborted.
+   */
+  send(account: Partition, webhook: Webhook, message: Message, stopped?: AbortSignal): Promise<SendResult>;
 };
 
 /** Signs by Standard Webhooks (https://www.standardwebhooks.com), whose libraries verify the messages. */
@@ -30,7 +36,7 @@ export function makeWebhookSender(
     createHmac("sha256", secret).update(`webhook:${account} ${id}`).digest();
   return {
     secretOf: (account, id) => `whsec_${keyOf(account, id).toString("base64")}`,
-    async send(account, { id, url }, message) {
+    async send(account, { id, url }, message, stopped) {
       const body = eventBody(message.event, { account: partitionAddress(account), at: message.at });
       const sentAt = Math.floor(clock.now() / 1_000);
       const signed = `${message.id}.${sentAt}.${body}`;
@@ -43,7 +49,10 @@ export function makeWebhookSender(
         "webhook-signature": `v1,${signature}`,
       };
       try {
-        const status = await within(timers, RECEIVER_MS, (signal) => webhooks.post({ url, headers, body, signal }));
+        const status = await within(timers, RECEIVER_MS, (late) => {
+          const signal = stopped === undefined ? late : AbortSignal.any([late, stopped]);
+          return webhooks.post({ url, headers, body, signal });
+        });
         return { isDelivered: status >= 200 && status < 300, result: String(status) };
       } catch (error) {
         return { isDelivered: false, result: error instanceof WebhookFailure ? error.cause : "unreachable" };

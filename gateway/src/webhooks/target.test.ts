@@ -17,6 +17,7 @@ test("a webhook is an https URL with a public host name", () => {
       "ftp://a.example/",
       "https://user@a.example/",
       "https://:x@a.example/",
+      "https://a.example:22/",
     ],
     ...["https://localhost/", "https://x.localhost/", "https://x.local/", "https://x.internal./", "https://intranet/"],
     ...["https://127.0.0.1/", "https://8.8.8.8/", "https://2130706433/", "https://0x7f.1/", "https://[::1]/"],

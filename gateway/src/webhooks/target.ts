@@ -3,18 +3,20 @@ import { MAX_WEBHOOK_URL } from "@inference/protocol/webhook";
 import type { OperatorConfig } from "../config.ts";
 
 /**
- * The URL that a wallet names for its events. Throws 400 unless it is https with a public host name. The host refuses
- * names that resolve to other addresses when it sends. With `local`, loopback is allowed too, over http.
+ * The URL that a wallet names for its events. Throws 400 unless it is https with a public host name, at port 443 or
+ * 8443. The host refuses names that resolve to other addresses when it sends. With `local`, loopback is allowed too, over
+ * http and at any port.
  */
 export function parseWebhookUrl(text: string, targets: OperatorConfig["webhookTargets"]): string {
   if (text.length > MAX_WEBHOOK_URL || !URL.canParse(text)) {
     refuse(`must be a URL of at most ${MAX_WEBHOOK_URL} characters`);
   }
-  const { protocol, hostname, username, password, href } = new URL(text);
+  const { protocol, hostname, port, username, password, href } = new URL(text);
   if (username !== "" || password !== "") refuse("must have no user name and no password: check the signature instead");
   const isLocal = targets === "local" && LOOPBACK.has(hostname);
   if (protocol !== "https:" && !(isLocal && protocol === "http:")) refuse("must begin with https://");
   if (!isLocal && !isPublicName(hostname)) refuse("must have a public host name, not an address");
+  if (!isLocal && port !== "" && port !== "8443") refuse("must have the port 443 or 8443");
   return href;
 }
 

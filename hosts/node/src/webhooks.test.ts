@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
-import { openWebhooks, type WebhookOptions } from "./webhooks.ts";
+import { mock, test } from "node:test";
+import { openWebhooks, resolveByDns, type WebhookOptions } from "./webhooks.ts";
 
 /** Resolves every name to these addresses. */
 const resolvingTo =
@@ -59,4 +59,20 @@ test("the connection goes to the address that was checked, and only an operator'
   assert.equal(await resultOf(url, { local: true, resolve: resolvingTo() }), "unreachable");
   assert.deepEqual(asked, [`name.example:${port}`, `localhost:${port}`], "one request each, and no redirect");
   server.close();
+});
+
+test("a name server that says nothing about IPv6 holds up no IPv4 address, and a slow one about IPv4 is waited for", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const nothing = () => new Promise<string[]>(() => undefined);
+  const found = resolveByDns("name.example", { resolve4: async () => ["192.0.2.1"], resolve6: nothing });
+  await new Promise(setImmediate);
+  mock.timers.tick(1_000);
+  assert.deepEqual(await found, ["192.0.2.1"]);
+  mock.timers.reset();
+  const resolve6 = async () => ["2001:db8::1"];
+  assert.deepEqual(await resolveByDns("name.example", { resolve4: async () => ["192.0.2.1"], resolve6 }), [
+    ...["192.0.2.1", "2001:db8::1"],
+  ]);
+  const refused = () => Promise.reject(new Error("ENODATA"));
+  assert.deepEqual(await resolveByDns("name.example", { resolve4: refused, resolve6 }), ["2001:db8::1"]);
 });

@@ -17,7 +17,7 @@ export type WebhookOptions = {
  */
 export function openWebhooks({
   local,
-  resolve = resolveByDns,
+  resolve = (name) => resolveByDns(name),
 }: WebhookOptions): WebhookTransport & { close(): Promise<void> } {
   const permits = (address: string): boolean => isPublic(address) || (local && rangeOf(address) === "loopback");
 
@@ -34,7 +34,10 @@ export function openWebhooks({
       (error: Error) => callback(error, ""),
     );
   };
-  const agent = new Agent({ connect: { lookup: checkedLookup }, pipelining: 0, connections: MAX_CONNECTIONS_EACH });
+  const agent = new Agent({
+    connect: { lookup: checkedLookup, timeout: CONNECT_MS },
+    ...{ pipelining: 0, connections: MAX_CONNECTIONS_EACH },
+  });
 
   return {
     async post({ url, headers, body, signal }) {
@@ -57,14 +60,32 @@ export function openWebhooks({
 }
 
 const MAX_CONNECTIONS_EACH = 8;
+/** Shorter than a try: a port that refuses and one that says nothing are both `unreachable`. */
+const CONNECT_MS = 3_000;
+/** How long the IPv6 addresses of a name may take after its IPv4 addresses have come. */
+const OTHER_FAMILY_MS = 300;
 
 /** Not `dns.lookup`: its few threads are the process's, and a customer's slow name server would hold them. */
 const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+const dns = {
+  resolve4: (name: string) => resolver.resolve4(name),
+  resolve6: (name: string) => resolver.resolve6(name),
+};
 
-async function resolveByDns(name: string): Promise<string[]> {
+/** The addresses of a name. A name server that answers for one family alone does not hold up the other for long. */
+export async function resolveByDns(name: string, { resolve4, resolve6 }: typeof dns = dns): Promise<string[]> {
   if (name === "localhost") return ["127.0.0.1"];
-  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  return found.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  const none = (): string[] => [];
+  const ipv6 = resolve6(name).catch(none);
+  const ipv4 = await resolve4(name).catch(none);
+  if (ipv4.length === 0) return ipv6;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string[]>((resolve) => {
+    timer = setTimeout(() => resolve([]), OTHER_FAMILY_MS);
+  });
+  const found = [...ipv4, ...(await Promise.race([ipv6, late]))];
+  clearTimeout(timer);
+  return found;
 }
 
 function isPublic(address: string): boolean {
