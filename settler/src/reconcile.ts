@@ -100,8 +100,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /**
-   * Reads the provider's record of the newest day that lacks it: one a poll, because a record can have many pages. A day
-   * that cannot be read holds up no other.
+   * Reads the provider's record of the newest day that lacks it: one a poll, because a record can have many pages. A
+   * day that cannot be read holds up no other.
    */
   async function noteBill({ chargedOn }: Billing): Promise<void> {
     const days = await ledger.read(partition, { type: "reconciliations", limit: BILLED_DAYS });
