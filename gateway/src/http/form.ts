@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import type { JsonObject } from "../json-object.ts";
 
 /** A file of a form. Its name and type are the client's words. */
-export type FormFile = { name: string; type: string; bytes: Uint8Array };
+type FormFile = { name: string; type: string; bytes: Uint8Array };
 
 /** The most parts of a form. The requests that take one have at most 20 fields. */
 export const MAX_FORM_PARTS = 32;
@@ -25,11 +25,6 @@ export async function parseForm(bytes: Uint8Array, type: string): Promise<JsonOb
     else refuseTwice(name);
   }
   return fields;
-}
-
-/** Whether a value of a parsed form is a file. */
-export function isFormFile(value: unknown): value is FormFile {
-  return typeof value === "object" && value !== null && "bytes" in value && value.bytes instanceof Uint8Array;
 }
 
 /** A name such as `__proto__` is a field like any other. */

@@ -211,6 +211,7 @@ export function testMedia(start: StartHost): void {
           "invalid_request",
         ],
         ["/v1/image/upscale", { image: tag, scale: 3 }, 400, "invalid_request"],
+        ["/v1/image/upscale", { image: { bytes: tag } }, 400, "invalid_request"],
         ["/v1/images/edits", { ...sizes, prompt: tag }, 415, "unsupported_media_type"],
       ];
       const edits = { model: "sim-edit", prompt: tag, image: picture() };

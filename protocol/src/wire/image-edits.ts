@@ -1,15 +1,15 @@
 import * as z from "zod";
+import { isFile } from "./file.ts";
 
-/** The bodies of POST /image/edit, /images/edits and /image/upscale. In a form each value but a file is a text. */
+// The bodies of POST /image/edit, /images/edits and /image/upscale. In a form each value but a file is a text.
+
 const file = { type: "string", format: "binary" };
-export const isFile = (value: unknown): value is { bytes: Uint8Array } =>
-  typeof value === "object" && value !== null && "bytes" in value;
 const imageFile = z
   .custom<{ bytes: Uint8Array }>(isFile, { message: "must be a file" })
   .meta({ ...file, description: "PNG, JPEG or WebP." });
 const image = z
   .custom<string | { bytes: Uint8Array }>((value) => (typeof value === "string" && value !== "") || isFile(value), {
-    message: "must be a file, or a text with its base64",
+    message: "must be a file, or base64, a data URL or a URL",
   })
   .meta({
     ...file,

@@ -1,16 +1,13 @@
 import * as z from "zod";
+import { isFile } from "./file.ts";
 
 /** The form of POST /audio/transcriptions: only the fields that are sent on. All but the file are texts. */
 export const transcriptionRequest = z.strictObject({
-  file: z
-    .custom<{ bytes: Uint8Array }>((value) => typeof value === "object" && value !== null && "bytes" in value, {
-      message: "must be a file",
-    })
-    .meta({
-      type: "string",
-      format: "binary",
-      description: "WAV of plain samples, MP3 or Ogg Opus. The length is read from the samples or frames.",
-    }),
+  file: z.custom<{ bytes: Uint8Array }>(isFile, { message: "must be a file" }).meta({
+    type: "string",
+    format: "binary",
+    description: "WAV of plain samples, MP3 or Ogg Opus. The length is read from the samples or frames.",
+  }),
   model: z.string().min(1),
   response_format: z
     .enum(["json", "text", "srt", "vtt", "verbose_json"])

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
+import { isFile } from "@inference/protocol/wire/file";
 import { joinBytes } from "../../bytes.ts";
-import { isFormFile, parseForm } from "../../http/form.ts";
+import { parseForm } from "../../http/form.ts";
 import { parseJsonBody } from "../../http/json/parse-json-body.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { OrderContext } from "./order-context.ts";
@@ -80,7 +81,7 @@ function refusalOf(error: unknown): ErrorDetail {
 function withFileDigests(form: JsonObject): JsonObject {
   const digested = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(digested);
-    return isFormFile(value) ? { sha256: createHash("sha256").update(value.bytes).digest("hex") } : value;
+    return isFile(value) ? { sha256: createHash("sha256").update(value.bytes).digest("hex") } : value;
   };
   return Object.fromEntries(Object.entries(form).map(([name, value]) => [name, digested(value)]));
 }

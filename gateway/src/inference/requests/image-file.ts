@@ -1,5 +1,5 @@
 import { fail } from "@inference/protocol/errors";
-import { isFile } from "@inference/protocol/wire/image-edits";
+import { isFile } from "@inference/protocol/wire/file";
 import { writeBody } from "./order.ts";
 import { writeForm } from "./write-form.ts";
 
