@@ -14,6 +14,6 @@ export const editImage = meteredEndpoint({
   answers: [ok("The bytes of the image.", { "image/*": null })],
   parse: parseImageEditOrder,
   passesThrough: false,
-  content: { field: "data", elements: "images" },
+  content: null,
   answerFields: [],
 });

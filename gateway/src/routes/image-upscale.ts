@@ -14,6 +14,6 @@ export const upscaleImage = meteredEndpoint({
   answers: [ok("The bytes of the image.", { "image/*": null })],
   parse: parseImageUpscaleOrder,
   passesThrough: false,
-  content: { field: "data", elements: "images" },
+  content: null,
   answerFields: [],
 });

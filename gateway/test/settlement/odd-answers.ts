@@ -75,6 +75,18 @@ export function testOddAnswers(startHost: StartHost): void {
       }
     });
 
+    test("an image in JSON where its bytes were asked for is an error, and free", async () => {
+      const bodies = {
+        "/v1/image/edit": { model: "sim-edit", prompt: "x", image: "aGk=" },
+        "/v1/image/upscale": { image: "aGk=" },
+      };
+      for (const [path, body] of Object.entries(bodies)) {
+        const asked = await ask(path, { data: [{ b64_json: "aGk=" }] }, body);
+        assert.equal(asked.status, 502, asked.text);
+        assertCharged(asked, 0, asked.receipt.heldNanoUsd);
+      }
+    });
+
     test("of the images that were asked for, those are charged that came", async () => {
       const body = { model: "sim-image", prompt: "x", variants: 4 };
       const lists = [["aGk="], ["aGk=", null, ""], ["aGk=", { error: "x" }, "aGk="], ["a", "b", "c", "d", "e"]];
