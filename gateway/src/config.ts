@@ -51,7 +51,7 @@ export const limits = {
   freeWorkEveryMs: 20,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,
-  /** Anyone can cause a signature check by a contract, which costs calls to the operator's node. Each: per client. */
+  /** Anyone can cause a contract's signature check, which calls the operator's node. `each` is per client. */
   contractSignatures: { atOnce: 8, each: 2 },
   /** Reads of an agent's owner at sign-in, which any wallet can cause. */
   agentSignIns: { atOnce: 8, each: 2 },
@@ -71,7 +71,8 @@ export const limits = {
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */
   slowestReaderBytesPerS: 8 * 1024,
-  /** A whole answer up to this size is parsed, in at most 60 ms, before it is sent: an error in it has its status. */
+  // A whole answer up to this size is parsed, in at most 60 ms, before it is sent. So an error inside it can still set
+  // the status, and an answer with an `Idempotency-Key` is kept.
   gatheredAnswerBytes: 1024 * 1024,
   /** The same while memory is short. */
   smallAnswerBytes: 64 * 1024,

@@ -8,5 +8,8 @@ export const webhookEvents = [
 ] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
+/** The part of a key's limit at which webhooks are told that it is near, in percent. */
+export const NEAR_LIMIT_PERCENT = 80;
+
 /** The longest URL of a webhook, in characters. */
 export const MAX_WEBHOOK_URL = 512;

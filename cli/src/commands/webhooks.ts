@@ -39,7 +39,7 @@ export const webhooksAdd = command({
   name: "webhooks add",
   about: "have the gateway tell a URL what happens to the account",
   more: "The secret is printed once. It verifies the signatures of the events (https://www.standardwebhooks.com).",
-  arguments: { url: { about: "https, with a public host name" } },
+  arguments: { url: { about: "https, with a host name that the internet can resolve" } },
   options: {
     ...signerOptions,
     event: {
@@ -105,7 +105,7 @@ export const webhooksLog = command({
     ),
 });
 
-/** Without a threshold nothing says when a balance is low. */
+/** `balance.low` needs a threshold. */
 function isWanted(name: WebhookEvent, threshold: string | undefined): boolean {
   return name !== "balance.low" || threshold !== undefined;
 }

@@ -1,5 +1,5 @@
 import { parseUsd } from "@inference/protocol/money";
-import { type WebhookEvent, webhookEvents } from "@inference/protocol/webhook";
+import { NEAR_LIMIT_PERCENT, type WebhookEvent, webhookEvents } from "@inference/protocol/webhook";
 import {
   addWebhook,
   listDeliveries,
@@ -18,7 +18,7 @@ import { type SignedIn, useOwn } from "../wallet/wallet.ts";
 
 const eventWords: Readonly<Record<WebhookEvent, string>> = {
   "balance.low": "Balance below an amount",
-  "key.limit_near": "Key at 80 % of its limit",
+  "key.limit_near": `Key at ${NEAR_LIMIT_PERCENT} % of its limit`,
   "key.limit_reached": "Key at its limit",
   "credit.added": "Dollars arrived",
   "offer.ended": "Agent's offer ended",

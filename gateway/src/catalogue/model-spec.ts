@@ -20,8 +20,7 @@ import { mapValues } from "./pricing-object.ts";
 /**
  * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and
  * embeddings, per million characters for speech under the same name `input`, per second for audio, per image by
- * resolution and quality. A
- * price of a name that is not listed here leaves the model out.
+ * resolution and quality. A price of a name that is not listed here leaves the model out.
  */
 export const readModelSpec: ReadItem = (item, id, { atMs, betaModels }) => {
   const spec = objectAt(item, "model_spec");

@@ -23,7 +23,7 @@ export type InferenceRequest = {
   idempotencyKey: string | null;
   /** The tag that groups its spending; undefined if it has none. */
   tag: string | undefined;
-  /** The names of its headers that are no use as they are. */
+  /** The names of ignored headers, for `x-ignored-parameters`. */
   ignoredHeaders: readonly string[];
   /** Aborted when the client leaves. */
   clientGone: AbortSignal | null;

@@ -157,7 +157,7 @@ async function settlement({ config, environment }: Gateway) {
   };
 }
 
-/** The last day that was reconciled. Null: the provider's record is not read. */
+/** The last day that was reconciled. Null: the provider's record is not read, or no recent day is reconciled. */
 async function providerBill(gateway: Gateway) {
   if (gateway.config.upstream.billing === null) return null;
   const day = await lastReconciled(gateway);

@@ -1,9 +1,9 @@
-import { MAX_WEBHOOKS_PER_ACCOUNT, NEAR_LIMIT_PERCENT } from "@inference/ledger/limits";
+import { MAX_WEBHOOKS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { send } from "@inference/ledger/saga";
 import { encodeBase32 } from "@inference/protocol/base32";
 import { fail } from "@inference/protocol/errors";
 import { parseUsd } from "@inference/protocol/money";
-import { MAX_WEBHOOK_URL, webhookEvents } from "@inference/protocol/webhook";
+import { MAX_WEBHOOK_URL, NEAR_LIMIT_PERCENT, webhookEvents } from "@inference/protocol/webhook";
 import { newWebhookAnswer, webhooksAnswer } from "@inference/protocol/wire/webhooks";
 import * as z from "zod";
 import { limits } from "../config.ts";
@@ -19,7 +19,7 @@ import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from 
 import { toWebhookObject } from "./webhook-objects.ts";
 
 const webhookBody = z.strictObject({
-  url: z.string().max(MAX_WEBHOOK_URL).describe("An https URL with a public host name."),
+  url: z.string().max(MAX_WEBHOOK_URL).describe("An https URL whose host name the internet can resolve."),
   events: z.array(z.enum(webhookEvents)).min(1).max(webhookEvents.length),
   /** Text by now, also where the body has a number. */
   threshold: z.string().optional().describe("For `balance.low`: in US dollars, as a number or as text like 5.00."),
@@ -32,8 +32,8 @@ export const createWebhook = endpoint({
   group: "Webhooks",
   title: "A URL that is told events of the account",
   about:
-    "`balance.low`: the unspent balance fell below `threshold`. `key.limit_near`: a charge took " +
-    `${NEAR_LIMIT_PERCENT} % of a key's limit in dollars. \`key.limit_reached\`: the limit is used up, or refused a ` +
+    "`balance.low`: the unspent balance fell below `threshold`; a balance that is below it when the webhook is added is " +
+    `not told. \`key.limit_near\`: the key has used ${NEAR_LIMIT_PERCENT} % of a limit in dollars. \`key.limit_reached\`: the limit is used up, or refused a ` +
     `request after ${NEAR_LIMIT_PERCENT} %; once for each limit and window. \`credit.added\`: an activation was credited. ` +
     "`offer.ended`: the offer of an agent that the wallet owns was withdrawn, or ended with its computer or owner. Each " +
     "event is posted as JSON, signed by Standard Webhooks (https://www.standardwebhooks.com), until the answer is 2xx: " +

@@ -1,5 +1,4 @@
 import { fail } from "@inference/protocol/errors";
-import { MAX_WEBHOOK_URL } from "@inference/protocol/webhook";
 import type { OperatorConfig } from "../config.ts";
 
 /**
@@ -8,14 +7,12 @@ import type { OperatorConfig } from "../config.ts";
  * http and at any port.
  */
 export function parseWebhookUrl(text: string, targets: OperatorConfig["webhookTargets"]): string {
-  if (text.length > MAX_WEBHOOK_URL || !URL.canParse(text)) {
-    refuse(`must be a URL of at most ${MAX_WEBHOOK_URL} characters`);
-  }
+  if (!URL.canParse(text)) refuse("must be a whole URL that begins with https://");
   const { protocol, hostname, port, username, password, href } = new URL(text);
   if (username !== "" || password !== "") refuse("must have no user name and no password: check the signature instead");
   const isLocal = targets === "local" && LOOPBACK.has(hostname);
   if (protocol !== "https:" && !(isLocal && protocol === "http:")) refuse("must begin with https://");
-  if (!isLocal && !isPublicName(hostname)) refuse("must have a public host name, not an address");
+  if (!isLocal && !isPublicName(hostname)) refuse("must have a host name that the internet can resolve");
   if (!isLocal && port !== "" && port !== "8443") refuse("must have the port 443 or 8443");
   return href;
 }

@@ -44,10 +44,11 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   }
   const limits = key === undefined ? [] : countLimits(draft, holds, key, at);
   const refusal = refusalFor(place, holds, key && limits, command);
-  // A refusal is not stored: an account without funds could fill the disk.
+  // A refusal is not stored, but for one notice a limit and window: an account without funds could fill the disk.
   if (refusal !== undefined) {
-    if (key !== undefined && refusal.budget === "key" && refusal.cause === "settled")
+    if (key !== undefined && refusal.budget === "key" && refusal.cause === "settled") {
       noticeFull(place, key, refusal, at);
+    }
     return { status: "refused", refusal };
   }
   const excess = firstExcess(limits, command);

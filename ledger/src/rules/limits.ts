@@ -24,8 +24,6 @@ export const MAX_NOTICES = 50;
 export const NOTICE_LOG_MS = 7 * 24 * 3_600_000;
 /** The waits after each failed try of a notice. It is given up after one more: eight tries within a day. */
 export const NOTICE_WAITS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 28_800, 28_800].map((s) => s * 1_000);
-/** The part of a key's limit at which webhooks are told that it is near, in percent. */
-export const NEAR_LIMIT_PERCENT = 80;
 /**
  * How long a key waits for its account's first credit. Keys are often created before the dollars arrive, which can take
  * as long as the bridge can be paused: a week. The key is then kept for another 48 hours.

@@ -1,10 +1,11 @@
 import type { NanoUsd } from "@inference/protocol/money";
+import { NEAR_LIMIT_PERCENT } from "@inference/protocol/webhook";
 import { windowEnd } from "@inference/protocol/window";
 import type { AccountEvent, Notice, NoticeTry, Refusal, Webhook } from "../messages/commands.ts";
 import type { KeyRow, ReceiptRow, Rows } from "../rows/tables.ts";
 import { counterOf, shareOf } from "./budget.ts";
 import { limitCounterId, limitsOf } from "./key-limits.ts";
-import { NEAR_LIMIT_PERCENT, NOTICE_LOG_MS, NOTICE_WAITS_MS } from "./limits.ts";
+import { NOTICE_LOG_MS, NOTICE_WAITS_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
 import { noticesOf, webhooksOf, withNotices } from "./webhook.ts";
 
@@ -161,7 +162,7 @@ function tried(one: Notice, { isDelivered, result }: NoticeTry, at: number): Not
   return { ...one, tries: one.tries + 1, triedAt: at, nextAt, isDelivered, result };
 }
 
-/** Until when each webhook rests that failed: its other notices wait with the one that was tried. */
+/** The next try of each webhook that failed. Its other notices wait until then. */
 function restsOf(notices: readonly Notice[], results: ReadonlyMap<string, NoticeTry>): Map<string, number> {
   const rests = new Map<string, number>();
   for (const { id, webhook, nextAt } of notices) {

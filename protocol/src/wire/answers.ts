@@ -362,7 +362,8 @@ export const statusAnswer = z.strictObject({
       .nullable()
       .describe(
         "The last UTC day that was reconciled: the cost of its requests at list prices, and what the provider charged for " +
-          "it by its own record. An amount is null until it is known. Null: the gateway does not read that record.",
+          "it by its own record. An amount is null until it is known. Null: the gateway does not read that record, or no " +
+          "recent day is reconciled.",
       ),
     receipt_retention_days: count.describe("How long receipts and their prices are kept. Totals are kept forever."),
   }),

@@ -15,6 +15,10 @@ const image = z
     ...file,
     description: "A file in a form, or a text in JSON: base64, a data URL or a URL that the provider can read.",
   });
+const isShare = (value: unknown): boolean =>
+  (typeof value === "number" || (typeof value === "string" && /^(\d|\d?\.\d{1,6})$/.test(value))) &&
+  Number(value) >= 0 &&
+  Number(value) <= 1;
 const flag = z.union([z.boolean(), z.enum(["true", "false"])]);
 
 /** The provider's own endpoint. */
@@ -62,7 +66,12 @@ export const imageUpscaleRequest = z.strictObject({
     .optional()
     .describe("The factor, 2 if absent."),
   creativity: z
-    .union([z.number().min(0).max(1), z.string().regex(/^(0|1|0?\.\d{1,6})$/)])
-    .optional()
-    .describe("The detail that is added. The provider takes 0 to 0.02."),
+    .custom<number | string>(isShare, { message: "expected a number from 0 to 1" })
+    .meta({
+      type: "number",
+      minimum: 0,
+      maximum: 1,
+      description: "The detail that is added. The provider takes 0 to 0.02.",
+    })
+    .optional(),
 });

@@ -15,7 +15,7 @@ export const transcriptionRequest = z.strictObject({
     .describe("The format of the answer, `json` if absent. The provider may have no other than `json` and `text`."),
   language: z
     .string()
-    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$/)
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, "expected a code like en or en-US")
     .optional()
     .describe("The language of the audio, such as `en`."),
   timestamps: z
