@@ -105,7 +105,7 @@ export function createStatements(options: StatementsOptions): Statements {
 
   async function poll(): Promise<void> {
     for (let after: Partition | null = null; ; ) {
-      const page = await ledger.dueBills(now(), { after, limit: ACCOUNTS_A_PAGE });
+      const page = await ledger.due("bill", now(), { after, limit: ACCOUNTS_A_PAGE });
       const accounts = [...page];
       await Promise.all(Array.from({ length: LANES }, () => work(accounts)));
       if (page.length < ACCOUNTS_A_PAGE) return;

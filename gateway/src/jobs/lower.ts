@@ -11,7 +11,7 @@ export async function lowerDue(
 ): Promise<void> {
   for (let after: Partition | null = null; !stopped.aborted; ) {
     const at = clock.now();
-    const page = await ledger.dueAllowances(at, { after, limit: ACCOUNTS_A_PAGE });
+    const page = await ledger.due("allowance", at, { after, limit: ACCOUNTS_A_PAGE });
     for (const account of page) await ledger.run(() => lowerAllowances(account, { at }));
     if (page.length < ACCOUNTS_A_PAGE) return;
     after = page.at(-1) ?? null;

@@ -36,7 +36,7 @@ export function makeNotifier(gateway: Sender): Notifier {
       const room = ACCOUNTS_AT_ONCE - underWay.size;
       // With a full disk no try can be recorded.
       if (room === 0 || !ledger.writable) return;
-      const page = await ledger.dueNotices(clock.now(), { after, limit: ACCOUNTS_AT_ONCE });
+      const page = await ledger.due("account", clock.now(), { after, limit: ACCOUNTS_AT_ONCE });
       const idle = page.filter((account) => !underWay.has(account)).slice(0, room);
       for (const account of stopped.aborted ? [] : idle) start(account, stopped);
       after = page.length < ACCOUNTS_AT_ONCE ? null : (idle.at(-1) ?? page.at(-1) ?? null);

@@ -1,9 +1,8 @@
-import { type AccountPage, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
+import { type AccountPage, type DueTable, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Saga, Step } from "@inference/ledger/saga";
-import type { DueTable } from "@inference/ledger/walks";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
 import { log } from "./log.ts";
@@ -103,9 +102,7 @@ export function makeEdgeLedger(
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),
     // Each object has only its own rows. No place has all of them.
     lapsedHolds: async (at, limit) => own?.rows.lapsedHolds(at, limit) ?? [],
-    dueBills: async (at, page) => dueIn(own?.rows, "bill", at, page),
-    dueAllowances: async (at, page) => dueIn(own?.rows, "allowance", at, page),
-    dueNotices: async (at, page) => dueIn(own?.rows, "account", at, page),
+    due: async (table, at, page) => dueIn(own?.rows, table, at, page),
     overdue: async (table, before, page) => own?.rows.overdue(table, before, page) ?? { rows: [], next: null },
   };
 }

@@ -1,4 +1,4 @@
-import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import type { DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
@@ -13,7 +13,7 @@ import {
   type ReceiptRow,
   type TableName,
 } from "@inference/ledger/tables";
-import { type DueTable, LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
+import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";

@@ -21,7 +21,7 @@ import {
   type OutboxRow,
   type ReceiptRow,
 } from "@inference/ledger/tables";
-import { type DueTable, forgettableTables } from "@inference/ledger/walks";
+import { forgettableTables } from "@inference/ledger/walks";
 import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { within } from "@inference/protocol/timers";
 import { statementTrees } from "@inference/settler/statement-tree";

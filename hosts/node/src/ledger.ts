@@ -239,17 +239,9 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       // The caller's clock may have jumped. No lease lapses before the ledger's clock says so.
       return rows.holds(Math.min(at, options.now()), limit);
     },
-    async dueBills(at, page) {
+    async due(table, at, page) {
       await flush();
-      return rows.due("bill", at, page);
-    },
-    async dueAllowances(at, page) {
-      await flush();
-      return rows.due("allowance", at, page);
-    },
-    async dueNotices(at, page) {
-      await flush();
-      return rows.due("account", at, page);
+      return rows.due(table, at, page);
     },
     async overdue(table, before, page) {
       await flush();

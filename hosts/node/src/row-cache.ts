@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AccountPage, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import type { AccountPage, DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { staysInMemory } from "@inference/ledger/lasting";
 import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
@@ -15,10 +15,7 @@ import {
   type Tables,
 } from "@inference/ledger/tables";
 import {
-  DUE_ALLOWANCES,
-  DUE_BILLS,
-  DUE_NOTICES,
-  type DueTable,
+  DUE,
   forgettableTables,
   LAPSED_HOLDS,
   overdueWalks,
@@ -59,9 +56,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const liveKeys = database.prepare(LIVE_KEYS);
   const holds = database.prepare(HOLDS);
   const due: Record<DueTable, StatementSync> = {
-    bill: database.prepare(DUE_BILLS),
-    allowance: database.prepare(DUE_ALLOWANCES),
-    account: database.prepare(DUE_NOTICES),
+    bill: database.prepare(DUE.bill),
+    allowance: database.prepare(DUE.allowance),
+    account: database.prepare(DUE.account),
   };
   const layers: LayeredRows<Cells> = {
     get,

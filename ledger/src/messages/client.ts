@@ -20,12 +20,8 @@ export type LedgerClient = {
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
   /** Holds whose lease has lapsed, oldest first. */
   lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;
-  /** Accounts with something to seal, to hash or to tell: those after one, in the order of their partitions. */
-  dueBills(at: number, page: AccountPage): Promise<Partition[]>;
-  /** Accounts that are to `lower` an allowance, in the same order. */
-  dueAllowances(at: number, page: AccountPage): Promise<Partition[]>;
-  /** Accounts with a notice to send or to forget, in the same order. */
-  dueNotices(at: number, page: AccountPage): Promise<Partition[]>;
+  /** Accounts with a due row in a table: those after one, in the order of their partitions. */
+  due(table: DueTable, at: number, page: AccountPage): Promise<Partition[]>;
   /**
    * One page of a table, at most `limit` rows after a position: those whose admission or end is before this time. They
    * are the candidates for `forget`.
@@ -34,6 +30,12 @@ export type LedgerClient = {
 };
 
 export type LapsedHold = { partition: Partition; hold: ReceiptRow };
+
+/**
+ * The tables whose rows have a `dueAt`. A bill is due to be sealed, hashed or told, an allowance to be lowered, and an
+ * account has a notice to send or to forget.
+ */
+export type DueTable = "bill" | "allowance" | "account";
 export type AccountPage = { after: Partition | null; limit: number };
 
 export type ForgettableTable = Commands["forget"]["command"]["table"];

@@ -13,7 +13,7 @@ import {
 } from "./schema.ts";
 import { HOLDS, LIVE_KEYS } from "./sql.ts";
 import type { TableName } from "./tables.ts";
-import { DUE_ALLOWANCES, DUE_BILLS, DUE_NOTICES, LAPSED_HOLDS } from "./walks.ts";
+import { DUE, LAPSED_HOLDS } from "./walks.ts";
 
 type Value = string | number | null;
 
@@ -129,9 +129,9 @@ test("the words that columns take are those of version 7", () => {
 for (const [name, sql, index] of [
   ["the sweeper's search", LAPSED_HOLDS, "hold"],
   ["the search for an account's holds", HOLDS, "hold"],
-  ["the search for due bills", DUE_BILLS, "due_bill"],
-  ["the search for due allowances", DUE_ALLOWANCES, "due_allowance"],
-  ["the search for due notices", DUE_NOTICES, "due_account"],
+  ["the search for due bills", DUE.bill, "due_bill"],
+  ["the search for due allowances", DUE.allowance, "due_allowance"],
+  ["the search for due notices", DUE.account, "due_account"],
 ] as const) {
   test(`${name} uses its index`, () => {
     const plan = open()

@@ -1,4 +1,4 @@
-import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "../messages/client.ts";
+import type { DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "../messages/client.ts";
 import type { Partition } from "../messages/partition.ts";
 import { keyEnd } from "../rules/key.ts";
 import { sqlColumn, sqlName, timeOrderedTables } from "./schema.ts";
@@ -16,13 +16,12 @@ export function toLapsedHold(stored: Stored): LapsedHold {
   return { partition: String(stored.partition), hold: tableSql.receipt.toRow(stored) as ReceiptRow };
 }
 
-/** The accounts with a bill, an allowance or a notice that is due. Bind: the time, the account before, the maximum. */
-export const DUE_BILLS = dueAccounts("bill");
-export const DUE_ALLOWANCES = dueAccounts("allowance");
-export const DUE_NOTICES = dueAccounts("account");
-
-/** The tables whose rows have a `dueAt`, at which a job looks at their account. */
-export type DueTable = "bill" | "allowance" | "account";
+/** The accounts with a due row. Bind: the time, the account before, the maximum. */
+export const DUE: Readonly<Record<DueTable, string>> = {
+  bill: dueAccounts("bill"),
+  allowance: dueAccounts("allowance"),
+  account: dueAccounts("account"),
+};
 
 function dueAccounts(table: DueTable): string {
   return `SELECT DISTINCT partition FROM ${sqlName(table)} INDEXED BY due_${table}

@@ -78,8 +78,8 @@ test("in pieces: what is not used is lowered a minute after the raise, when the 
   const dueAt = noon + 60_000;
   assert.equal(own(host)?.dueAt, dueAt);
   const page = { after: null, limit: 9 };
-  assert.deepEqual(await host.dueAllowances(dueAt - 1, page), []);
-  assert.deepEqual(await host.dueAllowances(dueAt, page), [account]);
+  assert.deepEqual(await host.due("allowance", dueAt - 1, page), []);
+  assert.deepEqual(await host.due("allowance", dueAt, page), [account]);
   host.clock.now = dueAt;
   host.apply(account, { type: "lower", at: dueAt, limit: null });
   host.deliverAll();

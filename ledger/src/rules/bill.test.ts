@@ -90,7 +90,7 @@ test("uses are laid end to end; a statement is the stretch between what was debi
 test("a statement is due by its amount, by its age, or by the age of dust", async () => {
   const host = makeExample();
   const terms = { postNanoUsd: 100, leastNanoUsd: 10, intervalMs: HOUR };
-  const due = async () => (await host.dueBills(host.clock.now, { after: null, limit: 9 })).length === 1;
+  const due = async () => (await host.due("bill", host.clock.now, { after: null, limit: 9 })).length === 1;
   assert.equal(seal(host, terms).status, "not_due", "nothing is owed");
   spend(host, 9);
   assert.equal(await due(), true, "it is looked at once");

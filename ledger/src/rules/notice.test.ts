@@ -189,13 +189,13 @@ test("a delivered notice stays in the log for a week, and the account is due whe
   host.apply(account, webhook("a", { events: ["credit.added"] }));
   host.apply(account, hear(1_001));
   const page = { after: null, limit: 9 };
-  assert.deepEqual(await host.dueNotices(noon, page), [account]);
+  assert.deepEqual(await host.due("account", noon, page), [account]);
   const tries = noticesOf(host).map(({ id }) => ({ id, isDelivered: true, result: "204" }));
   host.apply(account, { type: "noteTries", at: noon, tries });
-  assert.deepEqual(await host.dueNotices(noon + NOTICE_LOG_MS - 1, page), []);
-  assert.deepEqual(await host.dueNotices(noon + NOTICE_LOG_MS, page), [account]);
+  assert.deepEqual(await host.due("account", noon + NOTICE_LOG_MS - 1, page), []);
+  assert.deepEqual(await host.due("account", noon + NOTICE_LOG_MS, page), [account]);
   host.apply(account, { type: "noteTries", at: noon + NOTICE_LOG_MS, tries: [] });
-  assert.deepEqual([noticesOf(host), await host.dueNotices(Number.MAX_SAFE_INTEGER, page)], [[], []]);
+  assert.deepEqual([noticesOf(host), await host.due("account", Number.MAX_SAFE_INTEGER, page)], [[], []]);
 });
 
 test("a removed webhook takes its notices along, and what was tried meanwhile changes nothing", () => {

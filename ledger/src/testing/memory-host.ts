@@ -1,6 +1,6 @@
 import { isNanoUsd } from "@inference/protocol/money";
 import { apply } from "../messages/apply.ts";
-import type { AccountPage, ForgettableTable, LapsedHold, LedgerClient } from "../messages/client.ts";
+import type { AccountPage, DueTable, ForgettableTable, LapsedHold, LedgerClient } from "../messages/client.ts";
 import type { Command, Reply, ReplyOf } from "../messages/commands.ts";
 import { outboxChange } from "../messages/delivery.ts";
 import type { Partition } from "../messages/partition.ts";
@@ -16,7 +16,6 @@ import {
   type TableName,
   type Tables,
 } from "../rows/tables.ts";
-import type { DueTable } from "../rows/walks.ts";
 import { keyEnd } from "../rules/key.ts";
 
 /**
@@ -123,7 +122,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     }
   }
 
-  function due(table: DueTable, at: number, { after, limit }: AccountPage): Partition[] {
+  async function due(table: DueTable, at: number, { after, limit }: AccountPage): Promise<Partition[]> {
     const found = host.all(table).filter(({ row }) => row.dueAt !== null && row.dueAt <= at);
     const partitions = [...new Set(found.map(({ partition }) => partition))].sort();
     return partitions.filter((partition) => after === null || partition > after).slice(0, limit);
@@ -201,9 +200,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
         .sort((one, other) => one.hold.leaseUntil - other.hold.leaseUntil)
         .slice(0, limit);
     },
-    dueBills: async (at, page) => due("bill", at, page),
-    dueAllowances: async (at, page) => due("allowance", at, page),
-    dueNotices: async (at, page) => due("account", at, page),
+    due,
     async overdue(table, before) {
       const found = host.all(table).filter(({ row }) => (overAt(row) ?? before) < before);
       return { rows: found.map(({ partition, row }) => ({ partition, id: row.id })), next: null };

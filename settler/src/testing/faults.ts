@@ -63,7 +63,7 @@ export function makeFaults(options: {
       ...ledger,
       run: (saga, how) => through({}, () => ledger.run(saga, how)),
       read: (where, query) => through({}, () => ledger.read(where, query)),
-      dueBills: (at, page) => through({}, () => ledger.dueBills(at, page)),
+      due: (table, at, page) => through({}, () => ledger.due(table, at, page)),
     }),
     request: (method, params) => through({ method }, () => node.request(method, params)),
     during(what, poll) {
