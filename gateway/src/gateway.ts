@@ -61,9 +61,9 @@ export type Gateway = {
   metrics: Metrics;
   books: RecentBooks;
   receiptKey: ReceiptKey;
-  /** Requests a minute, by account or identity and by client address. */
+  /** Requests a minute by account or identity and by client address, and tests of webhooks by account. */
   rates: { account: Limiter; address: Limiter; webhookTests: Limiter };
-  /** Limits tests of webhooks. */
+  /** Tests of webhooks at once. */
   webhookTests: Semaphore;
   webhooks: WebhookSender;
   seen: SeenCredentials;

@@ -23,9 +23,9 @@ export function ChangeLimit({
   const limits = dollarLimits(apiKey);
   const [which, setWhich] = useState(limits[0]?.window);
   // The list is read again, also while this is open.
-  const of = limits.find((one) => one.window === which);
-  const current = of?.window ?? "none";
-  const [text, setText] = useState(of === undefined ? "5.00" : formatUsd(of.limit));
+  const chosen = limits.find((one) => one.window === which);
+  const current = chosen?.window ?? "none";
+  const [text, setText] = useState(chosen === undefined ? "5.00" : formatUsd(chosen.limit));
   const [window, setWindow] = useState<LimitWindow>(current);
   const queries = useQueryClient();
   const over = (): void => {
@@ -33,15 +33,16 @@ export function ChangeLimit({
     done();
   };
   const wanted = parseUsd(text.trim());
-  const isLower = of !== undefined && window === current && wanted !== undefined && wanted <= of.limit;
+  const isLower = chosen !== undefined && window === current && wanted !== undefined && wanted <= chosen.limit;
   const isValid = window === "none" || wanted !== undefined;
   const lower = useMutation({
-    mutationFn: () => changeKey(wallet.reading, id, { [of === limits[0] ? "limit" : `limit_${current}`]: text.trim() }),
+    mutationFn: () =>
+      changeKey(wallet.reading, id, { [chosen === limits[0] ? "limit" : `limit_${current}`]: text.trim() }),
     onSuccess: over,
   });
   const prepare = useMutation({
     mutationFn: () => {
-      const terms = changedTerms(limits, of, window, text.trim());
+      const terms = changedTerms(limits, chosen, window, text.trim());
       return prepareKeyRequest<{ data: ApiKey }>(wallet.acting, { type: "terms", keyId: id, terms });
     },
   });

@@ -1,4 +1,5 @@
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 import type { ActivationOnItsWay } from "./on-their-way.ts";
 
 /** An activation on its way, as the API shows it. */
@@ -11,8 +12,8 @@ export function toActivationObject(activation: ActivationOnItsWay) {
     stage,
     waits_for: waitsFor,
     transaction,
-    since: since === null ? null : new Date(since).toISOString(),
+    since: isoOrNull(since),
     block,
-    due_at: dueAt === null ? null : new Date(dueAt).toISOString(),
+    due_at: isoOrNull(dueAt),
   };
 }

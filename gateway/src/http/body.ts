@@ -5,6 +5,8 @@ import type { Sender } from "../load/body-memory.ts";
 import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
 import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
+import { parseJsonBody } from "./json/parse-json-body.ts";
+import { parseKeepingDigits } from "./money.ts";
 
 /** Proves that a body's sender is known and, while memory is scarce, can pay. */
 export type SenderProof = {
@@ -86,6 +88,13 @@ function encodingOf(context: GatewayContext): Encoding | null {
 /** Reads a small body, which nothing has to be proven for. */
 export async function readSmallBody(context: GatewayContext, maxBytes: number): Promise<Uint8Array> {
   return joinBytes(await readBody(context, maxBytes, null));
+}
+
+/** Reads a small JSON body. The numbers under `fields` stay text, with their original digits. */
+export async function readDollarBody(context: GatewayContext, fields: readonly string[]): Promise<unknown> {
+  const bytes = await readSmallBody(context, limits.authBodyBytes);
+  parseJsonBody(bytes);
+  return parseKeepingDigits(new TextDecoder().decode(bytes), fields);
 }
 
 /** A small body of known length. */

@@ -26,8 +26,7 @@ export type GatewayEnv = {
     hasCommonHeaders?: boolean;
     /** The error that it was answered with. */
     code?: ErrorCode;
-    /** Absent: the host makes no traces. */
-    trace?: Trace;
+    trace: Trace;
     /** Where the request is counted. */
     route: RouteMetrics;
   };

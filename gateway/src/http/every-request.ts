@@ -27,7 +27,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       context.set("requestId", makeRequestId(at, random.bytes(10)));
       context.set("route", elsewhere);
       const trace = traceOf(context);
-      if (trace !== undefined) context.set("trace", trace);
+      context.set("trace", trace);
       let response: Response;
       if (context.req.method === "OPTIONS") {
         response = preflight(context.req.header("access-control-request-headers"));
@@ -45,12 +45,12 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       }
       const waitedMs = context.env?.waitedMs ?? 0;
       gateway.metrics.answered(context.get("route"), response.status, waitedMs + clock.now() - at);
-      if (gateway.accessLog !== null || trace !== undefined) {
+      if (gateway.accessLog !== null || trace.span !== null) {
         const id = context.get("requestId");
         const code = context.get("code") ?? null;
         const answer = { route: context.get("route").name, status: response.status, code };
         gateway.accessLog?.answered(id, { at, ...answer });
-        trace?.span?.answered({ id, ...answer });
+        trace.span?.answered({ id, ...answer });
       }
       if (context.get("hasCommonHeaders") === true) return response;
       const { headers } = response;
@@ -61,11 +61,10 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
     };
 }
 
-function traceOf(context: GatewayContext): Trace | undefined {
+function traceOf(context: GatewayContext): Trace {
   const { tracing } = context.get("gateway").environment;
-  if (tracing === undefined) return undefined;
   const parent = readTraceContext((name) => context.req.header(name));
-  return { parent, span: tracing.begin({ at: context.get("at"), method: context.req.method, parent }) };
+  return { parent, span: tracing?.begin({ at: context.get("at"), method: context.req.method, parent }) ?? null };
 }
 
 /** Throws 429 `rate_limited`. There is no limit if the client's address is unknown. */

@@ -57,10 +57,9 @@ async function readOrder(
   gateway: Gateway,
   request: InferenceRequest,
 ): Promise<{ order: WrittenOrder; claim: Claim | null } | Response> {
-  const { credential, route, held } = request;
-  const { formType, idempotencyKey } = request;
+  const { credential, route, held, formType, idempotencyKey } = request;
   const blocks = await request.readBody();
-  const job = { blocks, wantsFingerprint: idempotencyKey !== null, ...(formType === undefined ? {} : { formType }) };
+  const job = { blocks, wantsFingerprint: idempotencyKey !== null, formType };
   const read = await readBodyOf(gateway, credential.partition, route, job);
   const claim = claimOf(request, read.fingerprint);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);

@@ -1,5 +1,5 @@
 import type { AttoUsd, TextPrice, TokenRates } from "@inference/protocol/model";
-/** The most tokens that a request can be billed for. */
+/** The most tokens, or the audio, that a request can be billed for. */
 export type TokenBound = {
   promptTokens: number;
   completionTokens: number;

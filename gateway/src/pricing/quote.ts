@@ -121,7 +121,7 @@ type TextTerms = {
   outputField?: string | undefined;
 };
 
-/** A quote whose cost is bounded by tokens; the bound also tells a plausible usage from an absurd one. */
+/** A quote whose cost is bounded by tokens or audio; the bound also tells a plausible usage from an absurd one. */
 type TokenQuote = Quote & { bound: TokenBound };
 
 export function quoteText(request: TextTerms): TokenQuote {

@@ -3,8 +3,8 @@ import { asObject } from "../json-object.ts";
 import type { TokenBound } from "./bound.ts";
 
 /**
- * What a provider's answer says it used. Text and embeddings are measured in tokens, transcriptions in time, images
- * and speech in units known before.
+ * The usage that a provider's answer reports. Text and embeddings are measured in tokens, transcriptions in time, and
+ * images and speech in units known before.
  */
 export type TokenUsage = {
   /** Includes the two cache counts. */

@@ -1,6 +1,7 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import type { BudgetView } from "@inference/ledger/reads";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 
 /** A budget as the API shows it. */
 export function toBudgetObject(name: BudgetName, view: BudgetView): Record<string, unknown> {
@@ -13,6 +14,6 @@ export function toBudgetObject(name: BudgetName, view: BudgetView): Record<strin
       reserved: view.heldNanoUsd,
       remaining: view.availableNanoUsd,
     }),
-    resets_at: view.resetsAt === null ? null : new Date(view.resetsAt).toISOString(),
+    resets_at: isoOrNull(view.resetsAt),
   };
 }

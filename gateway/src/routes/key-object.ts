@@ -2,6 +2,7 @@ import type { KeyView } from "@inference/ledger/reads";
 import { keyLimitName } from "@inference/protocol/key-limit";
 import { limitResetOf } from "@inference/protocol/window";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 
 /**
  * An API key as it is shown, under OpenRouter's names where it has them. `limit_remaining` is what a request could
@@ -29,8 +30,4 @@ export function toKeyObject({ key, budget, limits, terms }: KeyView) {
     models: terms.models,
     private: terms.isPrivate,
   };
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString();
 }

@@ -4,13 +4,10 @@ import { deletedAnswer, keyAnswer } from "@inference/protocol/wire/key-answers";
 import * as z from "zod";
 import { changeApiKey, type KeyChange, revokeApiKey } from "../auth/api-keys.ts";
 import { keyCount, keyModels, keyName, parseLimit } from "../auth/key-terms.ts";
-import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readSmallBody } from "../http/body.ts";
+import { readDollarBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
-import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
-import { parseKeepingDigits } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
@@ -47,10 +44,7 @@ export const changeKey = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
-    const bytes = await readSmallBody(context, limits.authBodyBytes);
-    parseJsonBody(bytes);
-    const text = new TextDecoder().decode(bytes);
-    const body = validate(keyChangeBody, parseKeepingDigits(text, dollarNames));
+    const body = validate(keyChangeBody, await readDollarBody(context, dollarNames));
     if (Object.keys(body).length === 0) {
       fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or a term, like `limit`.");
     }

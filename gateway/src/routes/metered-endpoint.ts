@@ -8,7 +8,6 @@ import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
 import { refusesCredential } from "../http/identify.ts";
 import { openWebOutlet } from "../http/outlet.ts";
-import { readTraceContext } from "../http/trace-context.ts";
 import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
@@ -93,10 +92,6 @@ function handleInference(
       // The kept answer of an agent is for its present owner only.
       if (idempotencyKey !== null && credential.payer.kind === "session") await proof.prove();
       const at = context.get("at");
-      const trace = context.get("trace") ?? {
-        parent: readTraceContext((name) => context.req.header(name)),
-        span: null,
-      };
       const request = (id: string): InferenceRequest => ({
         id,
         at,
@@ -109,7 +104,7 @@ function handleInference(
         idempotencyKey,
         ...readTag(context),
         clientGone: context.req.raw.signal,
-        trace,
+        trace: context.get("trace"),
         whenSent: context.env?.whenSent,
         openOutlet: context.env?.openOutlet ?? openWebOutlet,
         renewed() {

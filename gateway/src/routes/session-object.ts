@@ -1,6 +1,7 @@
 import type { BudgetView } from "@inference/ledger/reads";
 import type { SessionRow } from "@inference/ledger/tables";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 import { toBudgetObject } from "./budget-object.ts";
 
 /** A session with the field names of a key. Its limit is its identity's capacity of the day. */
@@ -12,7 +13,7 @@ export function toSessionObject({ address, agentToken, createdAt, expiresAt }: S
     label: agentToken ?? address,
     ...amounts({ limit: limitNanoUsd, limit_remaining: availableNanoUsd }),
     limit_reset: "daily",
-    resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+    resets_at: isoOrNull(resetsAt),
     ...amounts({ usage: settledNanoUsd, reserved: heldNanoUsd }),
     created_at: new Date(createdAt).toISOString(),
     expires_at: new Date(expiresAt).toISOString(),

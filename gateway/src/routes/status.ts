@@ -8,6 +8,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
@@ -41,7 +42,7 @@ export const getStatus = endpoint({
             held: ceiling.heldNanoUsd,
             left: ceiling.availableNanoUsd ?? 0,
           }),
-          resets_at: ceiling.resetsAt === null ? null : new Date(ceiling.resetsAt).toISOString(),
+          resets_at: isoOrNull(ceiling.resetsAt),
         },
         primary_chain_id: gateway.config.chainIds[0] ?? null,
         chain_ids: gateway.config.chainIds,
@@ -103,12 +104,11 @@ function secondaryBooks({ environment, config }: Gateway) {
 function secondaryObject(chainId: number, books: SecondaryBooks | undefined) {
   const nanoUsd = (name: keyof SecondaryBooks & `${string}Token`): bigint | null =>
     books === undefined ? null : books[name] * NANO_USD_PER_TOKEN_UNIT;
-  const time = (at: number | null | undefined): string | null => (at == null ? null : new Date(at).toISOString());
   return {
     chain_id: chainId,
     known: books !== undefined,
     block: books?.block ?? null,
-    at: time(books?.at),
+    at: isoOrNull(books?.at ?? null),
     ...amounts({
       supply: nanoUsd("supplyToken"),
       line: nanoUsd("lineToken"),
@@ -119,8 +119,8 @@ function secondaryObject(chainId: number, books: SecondaryBooks | undefined) {
       in_flight: nanoUsd("inFlightToken"),
       waiting: nanoUsd("waitingToken"),
     }),
-    outbox_since: time(books?.outboxSince),
-    oldest_message_at: time(books?.oldestMessageAt),
+    outbox_since: isoOrNull(books?.outboxSince ?? null),
+    oldest_message_at: isoOrNull(books?.oldestMessageAt ?? null),
     adds_up: books?.addsUp ?? null,
   };
 }
@@ -138,7 +138,7 @@ function settler({ environment }: Gateway) {
   const status = environment.settler?.();
   if (status === undefined) return null;
   const { state, reason, address, lastPollAt } = status;
-  const at = lastPollAt === null ? null : new Date(lastPollAt).toISOString();
+  const at = isoOrNull(lastPollAt);
   return { state, reason: reason ?? null, address, last_poll_at: at };
 }
 
@@ -153,7 +153,7 @@ async function settlement({ config, environment }: Gateway) {
     chunks_in_flight: status.inFlight,
     ...amounts({ waiting: amountNanoUsd }),
     waiting_accounts: accounts,
-    oldest_at: oldestAt === null ? null : new Date(oldestAt).toISOString(),
+    oldest_at: isoOrNull(oldestAt),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Notice, Webhook } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 
 /** A webhook as it is shown. */
 export function toWebhookObject({ id, url, events, thresholdNanoUsd, createdAt }: Webhook) {
@@ -26,10 +27,6 @@ export function toDeliveryObject({ id, webhook, event, at, tries, triedAt, nextA
     next_attempt_at: isoOrNull(nextAt),
     result,
   };
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString();
 }
 
 export function unknownWebhook(id: string): never {

@@ -6,13 +6,10 @@ import { parseUsd } from "@inference/protocol/money";
 import { MAX_WEBHOOK_URL, NEAR_LIMIT_PERCENT, webhookEvents } from "@inference/protocol/webhook";
 import { newWebhookAnswer, webhooksAnswer } from "@inference/protocol/wire/webhooks";
 import * as z from "zod";
-import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readSmallBody } from "../http/body.ts";
+import { readDollarBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
-import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
-import { parseKeepingDigits } from "../http/money.ts";
 import { parseWebhookUrl } from "../webhooks/target.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
@@ -53,9 +50,7 @@ export const createWebhook = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
-    const bytes = await readSmallBody(context, limits.authBodyBytes);
-    parseJsonBody(bytes);
-    const body = validate(webhookBody, parseKeepingDigits(new TextDecoder().decode(bytes), ["threshold"]));
+    const body = validate(webhookBody, await readDollarBody(context, ["threshold"]));
     const webhook = {
       id: `wh_${encodeBase32(gateway.environment.random.bytes(10))}`,
       url: parseWebhookUrl(body.url, gateway.config.operator.webhookTargets),

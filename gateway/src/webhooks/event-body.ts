@@ -1,5 +1,6 @@
 import type { AccountEvent } from "@inference/ledger/commands";
 import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 
 /** What a webhook is told: an event of the ledger, or a test. */
 export type ToldEvent = AccountEvent | { type: "ping" };
@@ -22,8 +23,8 @@ function dataOf(event: ToldEvent): Record<string, unknown> {
       return {};
     default: {
       const { keyId, name, window, limitNanoUsd, usedNanoUsd, resetsAt } = event;
-      const resets_at = resetsAt === null ? null : new Date(resetsAt).toISOString();
-      return { key_id: keyId, name, window, ...amounts({ limit: limitNanoUsd, usage: usedNanoUsd }), resets_at };
+      const spent = amounts({ limit: limitNanoUsd, usage: usedNanoUsd });
+      return { key_id: keyId, name, window, ...spent, resets_at: isoOrNull(resetsAt) };
     }
   }
 }

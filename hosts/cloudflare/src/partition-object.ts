@@ -7,6 +7,7 @@ import { lowerDue } from "@inference/gateway/jobs/lower";
 import { notifyAccount } from "@inference/gateway/jobs/notify";
 import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
+import type { DueTable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";

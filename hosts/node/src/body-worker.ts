@@ -21,7 +21,9 @@ parentPort?.on("message", async ({ parser: name, context, snapshot, ...job }: Bo
   const parser = parsers.get(name);
   if (parser === undefined) throw new Error(`no endpoint has the parser ${name}`);
   const contextOf = () => ({ ...context, reasoningSeal, snapshot: prices ?? pricesUnknown() });
-  const read = job.formType === undefined ? readBody(parser, job, contextOf) : await readForm(parser, job, contextOf);
+  const { formType } = job;
+  const read =
+    formType === undefined ? readBody(parser, job, contextOf) : await readForm(parser, { ...job, formType }, contextOf);
   parentPort?.postMessage(read, buffersOf(read));
 });
 

@@ -93,8 +93,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const webhooks = openWebhooks({ local: config.operator.webhookTargets === "local" });
   const bodies = openBodyThread(config.secret);
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = settings;
-  const traced = { name: config.upstream.profile, url: config.upstream.baseUrl };
-  const tracing = collector === undefined ? undefined : await openTracing(collector, traced);
+  const tracing = collector === undefined ? undefined : await openTracing(collector, config.upstream);
   const background = makeBackground();
   const dashboard = readDashboard(settings);
   const environment: Environment = {

@@ -81,7 +81,7 @@ async function askAll(tracing: Tracing) {
 
 test("a whole, a streamed, a refused and a failed request have their spans, without content and account", async () => {
   const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
-  const tracing = await openTracing(url, { name: "venice", url: "https://provider.test:8443/v1" });
+  const tracing = await openTracing(url, { profile: "venice", baseUrl: "https://provider.test:8443/v1" });
   const { whole, streamed, refused, failed, secrets, seen } = await askAll(tracing);
   await tracing.close();
 
@@ -137,7 +137,7 @@ test("a whole, a streamed, a refused and a failed request have their spans, with
 });
 
 test("a collector that is away costs requests nothing, and no more spans wait than the queue has room for", async () => {
-  const away = await openTracing("http://127.0.0.1:9", { name: "generic", url: "http://127.0.0.1:9" });
+  const away = await openTracing("http://127.0.0.1:9", { profile: "generic", baseUrl: "http://127.0.0.1:9" });
   await using other = await startStack({ tracing: away });
   const { key } = await other.account(USD);
   const body = { model: "sim-small", messages: [{ role: "user", content: "hello" }], max_tokens: 5 };

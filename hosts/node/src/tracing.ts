@@ -1,3 +1,4 @@
+import type { UpstreamConfig } from "@inference/gateway/config";
 import type { CallResult, RequestSpan, TraceContext, Tracing } from "@inference/gateway/tracing";
 import { resultWithin } from "@inference/protocol/timers";
 import type { Span } from "@opentelemetry/api";
@@ -8,8 +9,6 @@ export type NodeTracing = Tracing & {
   /** Sends the spans that wait, for a few seconds at most. Never throws. */
   close(): Promise<void>;
 };
-
-export type TracedProvider = { name: string; url: string };
 
 /** Spans that wait for the collector. Beyond it new ones are lost. */
 const QUEUED_SPANS = 2_048;
@@ -25,7 +24,10 @@ const CLOSE_MS = 3_000;
  *
  * @param endpoint The URL of the collector, to which `/v1/traces` is added.
  */
-export async function openTracing(endpoint: string, provider: TracedProvider): Promise<NodeTracing> {
+export async function openTracing(
+  endpoint: string,
+  upstream: Pick<UpstreamConfig, "profile" | "baseUrl">,
+): Promise<NodeTracing> {
   const [api, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import("@opentelemetry/api"),
     import("@opentelemetry/sdk-trace"),
@@ -46,7 +48,7 @@ export async function openTracing(endpoint: string, provider: TracedProvider): P
     ],
   });
   const tracer = spans.getTracer("inference-gateway", manifest.version);
-  const { hostname, port } = new URL(provider.url);
+  const { hostname, port } = new URL(upstream.baseUrl);
   const server = { "server.address": hostname, ...(port === "" ? {} : { "server.port": Number(port) }) };
 
   function parentContext(parent: TraceContext | null) {
@@ -105,7 +107,7 @@ export async function openTracing(endpoint: string, provider: TracedProvider): P
               ...{ kind: SpanKind.CLIENT, startTime: new Date() },
               attributes: {
                 ...{ "gen_ai.operation.name": operation, "gen_ai.request.model": model },
-                ...{ "gen_ai.provider.name": provider.name, ...server },
+                ...{ "gen_ai.provider.name": upstream.profile, ...server },
               },
             },
             inside,

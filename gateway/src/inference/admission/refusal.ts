@@ -2,6 +2,7 @@ import type { Refusal } from "@inference/ledger/commands";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import type { Spender } from "../../auth/spender.ts";
+import { isoOrNull } from "../../http/time.ts";
 import type { HoldTerms } from "../../pricing/quote.ts";
 
 /**
@@ -21,7 +22,7 @@ export function refusalError(
   const isAmount = refusal.cause !== "in_flight";
   const affordable = isAmount ? hold.affordableTokens(refusal.availableNanoUsd) : null;
   const { outputField = "max_tokens" } = hold;
-  const resetsAt = refusal.resetsAt === null ? null : new Date(refusal.resetsAt).toISOString();
+  const resetsAt = isoOrNull(refusal.resetsAt);
   const metadata = {
     needed_nano_usd: refusal.neededNanoUsd,
     ...(isAmount ? { available_nano_usd: refusal.availableNanoUsd } : {}),

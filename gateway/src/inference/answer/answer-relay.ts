@@ -245,7 +245,8 @@ function excessOf({ config }: Gateway, call: Call, tap: Tap, receivedBytes: numb
 }
 
 /**
- * Alerts the operator if the answer names another model than the requested one, which is charged.
+ * Notes in the trace the model that the answer names, and alerts the operator if it is not the requested one, which is
+ * charged.
  *
  * @param answered The model that the answer names; null if it names none.
  */

@@ -21,7 +21,7 @@ export type BodyJob = {
   blocks: readonly Uint8Array[];
   wantsFingerprint: boolean;
   /** The `Content-Type` of a form. Absent: the body is JSON. */
-  formType?: string;
+  formType?: string | undefined;
 };
 
 /** The same with all that its reader needs, for another thread. */
@@ -58,7 +58,7 @@ export function readBody<T>(
 /** The same for a form, whose parser has no call that returns at once. */
 export async function readForm<T>(
   { parse }: BodyParser<T>,
-  { blocks, wantsFingerprint, formType = "" }: BodyJob,
+  { blocks, wantsFingerprint, formType }: BodyJob & { formType: string },
   contextOf: () => OrderContext,
 ): Promise<ReadBody<T>> {
   let fingerprint: string | null = null;

@@ -27,7 +27,6 @@ export function parseEmbeddingsOrder(body: unknown, context: OrderContext): Pars
     upstreamBody: writeBody({ ...request, model: model.id, user: context.user }),
     model,
     stream: false,
-    includeUsage: false,
     ignored,
     terms: {
       kind: "embedding",

@@ -1,8 +1,9 @@
 import { imageEditRequest } from "@inference/protocol/wire/image-edits";
+import type * as z from "zod";
 import { validate } from "../../http/json/validate.ts";
 import { checkListed, findModel, type ModelOf } from "./find-model.ts";
 import { writeWithImage } from "./image-file.ts";
-import { checkPrompt, defaultResolution, qualitiesOf, resolutionsOf } from "./image-options.ts";
+import { checkPrompt, defaultResolution, imageOrder, qualitiesOf, resolutionsOf } from "./image-options.ts";
 import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
@@ -25,42 +26,21 @@ export function parseImageEditOrder(body: unknown, context: OrderContext): Parse
   return editOrder(request, { model, ignored, snapshotId: context.snapshot.id });
 }
 
-type Edit = {
-  prompt: string;
-  image: string | { bytes: Uint8Array };
-  resolution?: string | undefined;
-  quality?: string | undefined;
-  aspect_ratio?: string | undefined;
-  output_format?: string | undefined;
-  safe_mode?: boolean | string | undefined;
-};
+type Edit = Omit<z.infer<typeof imageEditRequest>, "model">;
 
 /** The order for an edit of one image. Its resolution is always sent, so that it is the one that is priced. */
 export function editOrder(
   { prompt, image, resolution, quality, aspect_ratio, output_format, safe_mode }: Edit,
-  { model, ignored, snapshotId }: { model: ModelOf<"edit">; ignored: string[]; snapshotId: string },
+  of: { model: ModelOf<"edit">; ignored: string[]; snapshotId: string },
 ): ParsedOrder {
+  const { model } = of;
   checkPrompt(prompt, model);
   const listed = resolutionsOf(model);
   const chosen = resolution ?? defaultResolution(model) ?? (listed.includes(USUAL) ? USUAL : listed[0]);
   const sent = listed.length === 0 ? undefined : chosen;
   const fields = { model: model.id, prompt, resolution: sent, quality, aspect_ratio, output_format, safe_mode };
-  return {
-    upstreamPath: "/image/edit",
-    ...writeWithImage(fields, image),
-    model,
-    stream: false,
-    includeUsage: false,
-    ignored,
-    terms: {
-      kind: "image",
-      snapshotId,
-      price: model.price,
-      resolution: chosen,
-      quality: quality ?? model.features.defaultQuality,
-      count: 1,
-    },
-  };
+  const terms = { resolution: chosen, quality: quality ?? model.features.defaultQuality };
+  return imageOrder({ upstreamPath: "/image/edit", ...writeWithImage(fields, image) }, of, terms);
 }
 
 /** The provider's resolution if a request names none. */

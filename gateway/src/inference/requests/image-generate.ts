@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
 import { validate } from "../../http/json/validate.ts";
 import { checkListed, findModel } from "./find-model.ts";
-import { checkPrompt, defaultResolution, qualitiesOf, resolutionsOf } from "./image-options.ts";
+import { checkPrompt, defaultResolution, imageOrder, qualitiesOf, resolutionsOf } from "./image-options.ts";
 import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
@@ -35,20 +35,11 @@ export function parseImageGenerateOrder(body: unknown, context: OrderContext): P
     const message = "`return_binary` returns one image. Send `variants: 1`, or leave `return_binary` out.";
     fail("invalid_request", message, { param: "return_binary" });
   }
-  return {
-    upstreamPath: "/image/generate",
-    upstreamBody: writeBody({ ...request, model: model.id }),
-    model,
-    stream: false,
-    includeUsage: false,
-    ignored,
-    terms: {
-      kind: "image",
-      snapshotId: context.snapshot.id,
-      price: model.price,
-      resolution: resolution ?? defaultResolution(model),
-      quality: quality ?? model.features.defaultQuality,
-      count: variants,
-    },
+  const sent = { upstreamPath: "/image/generate", upstreamBody: writeBody({ ...request, model: model.id }) };
+  const terms = {
+    resolution: resolution ?? defaultResolution(model),
+    quality: quality ?? model.features.defaultQuality,
+    count: variants,
   };
+  return imageOrder(sent, { model, ignored, snapshotId: context.snapshot.id }, terms);
 }

@@ -1,8 +1,28 @@
 import { fail } from "@inference/protocol/errors";
 import type { ImageTable, Model } from "@inference/protocol/model";
 import type { ImageSize } from "@inference/protocol/wire/images";
+import type { ModelOf } from "./find-model.ts";
+import type { ParsedOrder } from "./order.ts";
 
 type ImageModel = Model & { price: ImageTable };
+
+/**
+ * The order for images, which cost a flat price each.
+ *
+ * @param sent The path and the body to send.
+ */
+export function imageOrder(
+  sent: Pick<ParsedOrder, "upstreamPath" | "upstreamBody" | "upstreamType">,
+  {
+    model,
+    ignored,
+    snapshotId,
+  }: { model: ModelOf<"image" | "edit" | "upscale">; ignored: string[]; snapshotId: string },
+  { resolution, quality, count = 1 }: { resolution: string | undefined; quality?: string | undefined; count?: number },
+): ParsedOrder {
+  const terms = { snapshotId, price: model.price, resolution, quality, count };
+  return { ...sent, model, stream: false, ignored, terms: { kind: "image", ...terms } };
+}
 
 /** The resolutions a model lists; none if it has one price for all. */
 export function resolutionsOf({ price }: ImageModel): string[] {

@@ -3,6 +3,7 @@ import { imageUpscaleRequest } from "@inference/protocol/wire/image-edits";
 import { validate } from "../../http/json/validate.ts";
 import { findModel } from "./find-model.ts";
 import { writeWithImage } from "./image-file.ts";
+import { imageOrder } from "./image-options.ts";
 import type { ParsedOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
@@ -22,22 +23,8 @@ export function parseImageUpscaleOrder(body: unknown, context: OrderContext): Pa
   const model = findModel(known.model ?? onlyModel(context), "upscale", context);
   const { image, scale = 2, creativity } = validate(imageUpscaleRequest, known);
   const fields = { scale: Number(scale), creativity: creativity === undefined ? creativity : Number(creativity) };
-  return {
-    upstreamPath: "/image/upscale",
-    ...writeWithImage(fields, image),
-    model,
-    stream: false,
-    includeUsage: false,
-    ignored,
-    terms: {
-      kind: "image",
-      snapshotId: context.snapshot.id,
-      price: model.price,
-      resolution: `${scale}x`,
-      quality: undefined,
-      count: 1,
-    },
-  };
+  const sent = { upstreamPath: "/image/upscale", ...writeWithImage(fields, image) };
+  return imageOrder(sent, { model, ignored, snapshotId: context.snapshot.id }, { resolution: `${scale}x` });
 }
 
 function onlyModel({ snapshot }: OrderContext): string {

@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { imagesRequest } from "@inference/protocol/wire/images";
 import { type FieldRefusal, validate } from "../../http/json/validate.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
-import { checkPrompt, resolutionOfSize } from "./image-options.ts";
+import { checkPrompt, imageOrder, resolutionOfSize } from "./image-options.ts";
 import { type ParsedOrder, writeBody } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
@@ -43,22 +43,13 @@ export function parseImagesOrder(body: unknown, context: OrderContext): ParsedOr
     checkQuality(quality, model);
     ignored.push("quality");
   }
-  return {
-    upstreamPath: "/images/generations",
-    upstreamBody: writeBody({ ...request, model: model.id, user: context.user }),
-    model,
-    stream: false,
-    includeUsage: false,
-    ignored,
-    terms: {
-      kind: "image",
-      snapshotId: context.snapshot.id,
-      price: model.price,
-      resolution: resolutionOfSize(request.size ?? "auto", model),
-      quality: model.features.defaultQuality,
-      count: 1,
-    },
-  };
+  const upstreamBody = writeBody({ ...request, model: model.id, user: context.user });
+  const resolution = resolutionOfSize(request.size ?? "auto", model);
+  return imageOrder(
+    { upstreamPath: "/images/generations", upstreamBody },
+    { model, ignored, snapshotId: context.snapshot.id },
+    { resolution, quality: model.features.defaultQuality },
+  );
 }
 
 /** The provider accepts any quality here and makes its default. If qualities differ in price, any other is refused. */

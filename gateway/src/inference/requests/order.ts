@@ -18,7 +18,7 @@ type OrderFields = {
   /** The answer is a text, and no JSON. */
   isText?: boolean;
   /** The client asked for the usage chunk of a stream. */
-  includeUsage: boolean;
+  includeUsage?: boolean;
   /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */
   ignored: readonly string[];
   /** It waits a few seconds for budgets that only requests in flight have taken. */

@@ -23,9 +23,10 @@ export async function readBodyOf<T>(
     // The host's thread has the parser of this name.
     return (await readLargeBody(sent)) as ReadBody<T>;
   }
-  if (job.formType !== undefined) {
+  const { formType } = job;
+  if (formType !== undefined) {
     if (length > limits.parsedBodyBytes) await gateway.turns.wait(partition);
-    return readForm(parser, job, () => orderContext(gateway, partition));
+    return readForm(parser, { ...job, formType }, () => orderContext(gateway, partition));
   }
   const read = () => readBody(parser, job, () => orderContext(gateway, partition));
   return length <= limits.parsedBodyBytes ? read() : gateway.turns.run(partition, read);

@@ -34,7 +34,6 @@ export function parseSpeechOrder(body: unknown, context: OrderContext): ParsedOr
     upstreamBody: writeBody({ ...request, voice, model: model.id }),
     model,
     stream: false,
-    includeUsage: false,
     ignored,
     ...(voice === request.voice || voice === undefined ? {} : { headers: { "x-voice": voice } }),
     terms: {

@@ -17,7 +17,7 @@ import { writingRelay } from "./writing-relay.ts";
  * @param sign Signs the receipt of a charge for the usage that the client sees; null if it has none.
  */
 export function eventTap(
-  { includeUsage, quote }: Pick<Order, "includeUsage" | "quote">,
+  { includeUsage = false, quote }: Pick<Order, "includeUsage" | "quote">,
   secrets: SecretFilter,
   writer: AnswerWriter | null = null,
   sign: (costNanoUsd: NanoUsd) => string | null = () => null,
