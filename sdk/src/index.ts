@@ -22,6 +22,7 @@ export {
   type WalletAccount,
 } from "./connection.ts";
 export { type Directory, type DirectoryChain, readDirectory } from "./directory.ts";
+export * from "./dollar-limits.ts";
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
 export { type Holdings, readHoldings } from "./holdings.ts";
 export * from "./keys.ts";

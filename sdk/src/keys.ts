@@ -1,5 +1,4 @@
 import { type KeyRequest, type KeyTermTexts, keyMessageText } from "@inference/protocol/key-message";
-import { formatUsd } from "@inference/protocol/money";
 import type { LimitReset } from "@inference/protocol/window";
 import type { keyAnswer, keysAnswer, newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { generateSiweNonce } from "viem/siwe";
@@ -69,19 +68,10 @@ export function rollKey(connection: Connection, keyId: string): Promise<NewApiKe
 
 /**
  * Signs for new terms of a key. Those that are not named stay, and `none` lifts one. If a limit in dollars is named,
- * the limits in dollars that are not named end: `otherDollarLimits` repeats them.
+ * the limits in dollars that are not named end: `changedTerms` (`dollar-limits.ts`) repeats them.
  */
 export async function limitKey(connection: Connection, keyId: string, terms: Omit<KeyTerms, "name">): Promise<ApiKey> {
   return (await signedRequest<{ data: ApiKey }>(connection, { type: "terms", keyId, terms })).data;
-}
-
-/** The limits in dollars that a key has beside the one under `limit`, as terms; without that of a window. */
-export function otherDollarLimits({ limits, limit_reset: reset }: ApiKey, without: LimitReset | "lifetime"): KeyTerms {
-  const first = `limit_${reset ?? "lifetime"}`;
-  const others = limits.filter(
-    ({ name, unit }) => unit === "nano_usd" && name !== first && name !== `limit_${without}`,
-  );
-  return Object.fromEntries(others.map(({ name, limit }) => [name, formatUsd(limit)]));
 }
 
 /** The keys that are not revoked, newest first. */

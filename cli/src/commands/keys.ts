@@ -2,10 +2,11 @@ import { keyAnswer, newKeyAnswer } from "@inference/protocol/wire/key-answers";
 import {
   type ApiKey,
   type Connection,
+  changedTerms,
   createKey,
+  dollarLimits,
   limitKey,
   listKeys,
-  otherDollarLimits,
   revokeKey,
   rollKey,
 } from "@inference/sdk";
@@ -85,9 +86,10 @@ export const keysLimit = command({
     const terms = { ...readTerms(options), ...(isPublic ? { private: "false" } : {}) };
     const connection = await connectAsOwner(context, options);
     const found = await findKey(connection, key);
-    const others = limit === "none" ? {} : otherDollarLimits(found, terms.limit_reset ?? "lifetime");
+    const all = limit === "none" ? [] : dollarLimits(found);
+    const dollars = changedTerms(all, all[0], terms.limit_reset ?? "lifetime", limit.replace(/^\$/, ""));
     const named = Object.fromEntries(Object.entries(terms).filter(([, text]) => text !== undefined));
-    return limitKey(connection, found.id, { limit: limit.replace(/^\$/, ""), ...others, ...named });
+    return limitKey(connection, found.id, { ...dollars, ...named });
   },
   text: (key) => `${key.name}, ${key.id}: ${allowanceOf(key)}`,
 });

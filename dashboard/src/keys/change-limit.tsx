@@ -1,11 +1,11 @@
 import { formatUsd, parseUsd } from "@inference/protocol/money";
+import { changedTerms, dollarLimits } from "@inference/sdk/dollar-limits";
 import { type ApiKey, changeKey, prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Failure, Field } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { changedTerms, dollarLimits } from "./dollar-limits.ts";
 import { type LimitWindow, LimitWindows, windowWords } from "./limit-window.tsx";
 import { SignedText } from "./signed-text.tsx";
 

@@ -1,8 +1,9 @@
 import { formatUsd } from "@inference/protocol/money";
-import type { ApiKey, KeyTerms } from "@inference/sdk/keys";
-import type { LimitWindow } from "./limit-window.tsx";
+import type { LimitReset } from "@inference/protocol/window";
+import type { ApiKey, KeyTerms } from "./keys.ts";
 
-export type DollarLimit = { limit: number; window: Exclude<LimitWindow, "none"> };
+/** @param limit In nano-dollars. */
+export type DollarLimit = { limit: number; window: LimitReset | "lifetime" };
 
 /** The limits in dollars of a key, its first one first. */
 export function dollarLimits({ limits }: ApiKey): DollarLimit[] {
@@ -10,11 +11,17 @@ export function dollarLimits({ limits }: ApiKey): DollarLimit[] {
   return inDollars.map(({ name, limit }) => ({ limit, window: name.replace("limit_", "") as DollarLimit["window"] }));
 }
 
-/** The terms that change one limit in dollars, and repeat the others, because those that are not named end. */
+/**
+ * The terms that change one limit in dollars, and repeat the others, because those that are not named end. The changed
+ * one takes the place of another one with its window.
+ *
+ * @param of The limit to change; undefined: another one is added.
+ * @param window Its window from now on; `none`: it ends.
+ */
 export function changedTerms(
   limits: readonly DollarLimit[],
   of: DollarLimit | undefined,
-  window: LimitWindow,
+  window: DollarLimit["window"] | "none",
   dollars: string,
 ): KeyTerms {
   const changed = window === "none" ? [] : [{ window, dollars }];
