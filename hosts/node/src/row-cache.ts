@@ -1,5 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AccountPage, DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import type {
+  AccountPage,
+  DueTable,
+  ForgettableTable,
+  LapsedHold,
+  OverduePage,
+  OverdueQuery,
+} from "@inference/ledger/client";
 import { staysInMemory } from "@inference/ledger/lasting";
 import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
@@ -14,14 +21,7 @@ import {
   type TableName,
   type Tables,
 } from "@inference/ledger/tables";
-import {
-  DUE,
-  forgettableTables,
-  LAPSED_HOLDS,
-  overdueWalks,
-  toLapsedHold,
-  toPartition,
-} from "@inference/ledger/walks";
+import { DUE, forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold, toPartition } from "@inference/ledger/walks";
 import { type Cell, Cells } from "./cells.ts";
 import type { Changes } from "./commit.ts";
 
