@@ -1,3 +1,4 @@
+import { OTHER_TAG } from "@inference/ledger/totals";
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
 import type { RequestLimits } from "../config.ts";
@@ -73,8 +74,8 @@ const headers = {
     "A name of your choice for the request, 1 to 255 printable ASCII characters. Retries within 24 hours are charged " +
     "once. All keys of an account share the names of each endpoint: two programs of one account need different ones.",
   "X-Title":
-    "A tag of your choice, such as a project's name: 1 to 64 printable ASCII characters, not beginning with one of " +
-    "`=+-@`. The receipt shows it, and GET /api/v1/activity groups by it. Any other title is ignored, and named in " +
+    "A tag of your choice, such as a project's name: 1 to 64 printable ASCII characters without `;`, not beginning " +
+    "with one of `=+-@`, and not `other`. The receipt shows it, and GET /api/v1/activity groups by it. Any other title is ignored, and named in " +
     "`x-ignored-parameters`.",
 };
 
@@ -148,8 +149,10 @@ const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Clients that were made for OpenRouter name themselves in this header, so a title that is no tag is no error. */
 function readTag(context: GatewayContext): Pick<InferenceRequest, "tag" | "ignoredHeaders"> {
   const title = context.req.header("x-title")?.trim() ?? "";
-  // Spreadsheets take a text that begins with one of these for a formula, and receipts are read as CSV.
-  if (/^(?![=+@-])[\x20-\x7e]{1,64}$/.test(title)) return { tag: title, ignoredHeaders: [] };
+  // Spreadsheets take a text that begins with one of these for a formula, and receipts are read as CSV. Some split a
+  // line at semicolons too.
+  if (title !== OTHER_TAG && /^(?![=+@-])[\x20-\x3a\x3c-\x7e]{1,64}$/.test(title))
+    return { tag: title, ignoredHeaders: [] };
   return { tag: undefined, ignoredHeaders: title === "" ? [] : ["X-Title"] };
 }
 

@@ -164,7 +164,8 @@ export function testActivity(start: StartHost): void {
       await ask("project one", "hi", true);
       await ask("project 2", "[[fault=500]]").catch(() => undefined);
       await ask(undefined, "hi");
-      for (const title of ["p".repeat(65), "é", "=1+1"]) assert.equal((await ask(title, "hi")).ignored, "X-Title");
+      for (const title of ["p".repeat(65), "é", "=1+1", "x;=1+1", "other"])
+        assert.equal((await ask(title, "hi")).ignored, "X-Title");
       assert.deepEqual([first.ignored, (await ask("p".repeat(64), "hi")).ignored], [null, null]);
       await settledOf(host, account.address);
       const one = (await read(account, `/api/v1/generation?id=${first.id}`)) as unknown as { data: { tag: unknown } };
@@ -177,7 +178,8 @@ export function testActivity(start: StartHost): void {
       );
       assert.equal(own.length, 2);
       const totals = (await read(account, "/api/v1/activity?group_by=tag,day")).data;
-      const expected = Map.groupBy(receipts, ({ tag }) => tag);
+      // A free request has no tag in totals.
+      const expected = Map.groupBy(receipts, ({ tag, charge_nano_usd: charge }) => (Number(charge) === 0 ? null : tag));
       assert.deepEqual(new Set(totals.map(({ tag }) => tag)), new Set(expected.keys()));
       for (const { tag, requests, usage_nano_usd: spent } of totals) {
         const charges = expected.get(tag)?.map((receipt) => Number(receipt.charge_nano_usd)) ?? [];

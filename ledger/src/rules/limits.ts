@@ -12,7 +12,7 @@ export const ALLOWANCE_MS = 60_000;
 export const MAX_ASKS = 8;
 /** Agents that are asked to serve a request before the protocol does. */
 export const MAX_AGENTS_TRIED = 2;
-/** Tags of a day, key and model that have totals of their own. Further ones share one total. */
+/** Totals by model and tag that a key has in a day. Further tags of each model share one total. */
 export const MAX_TAGS = 32;
 /** How much higher an offer's nonce may be than the last one of its agent. */
 export const MAX_NONCE_STEP = 2 ** 20;

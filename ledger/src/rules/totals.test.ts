@@ -128,26 +128,49 @@ test("requests with a tag share a total of their own, and those of a day, key an
   assert.equal(dayNanoUsd, 47, "what a key used is of all tags");
 });
 
-test("a day, key and model have 32 totals by tag; the rest is in one, and none is in two", async () => {
+test("a day and key have 32 totals by tag, whatever the models; the rest of a model is in one, and none is in two", async () => {
   const host = makeExample({ balance: 100_000 });
-  const tagged = (id: string, tag: string, at = noon) => use(host, id, 1, "one", at, "key1", tag);
-  const counts = async () => {
-    const { totals: all } = await totals(host, null, "one");
+  host.apply(account, createKey("key2"));
+  const tagged = (id: string, tag: string, model = "one", key = "key1", at = noon) =>
+    use(host, id, 1, model, at, key, tag);
+  const counts = async (model: string, keyId = "key1") => {
+    const { totals: all } = await totals(host, keyId, model);
     const ofDay = all.filter((total) => totalTerms(total).day === "2027-06-15");
     return new Map(ofDay.map((total) => [totalTerms(total).tag, total.requests]));
   };
-  use(host, "r09", 1, "two", noon, "key1", "of another model");
-  for (let n = 10; n < 42; n += 1) tagged(`r${n}`, `tag ${n}`);
-  assert.equal((await counts()).size, 32);
-  for (let n = 42; n < 50; n += 1) tagged(`r${n}`, `tag ${n}`);
+  tagged("r09", "of another model", "two");
+  for (let n = 10; n < 41; n += 1) tagged(`r${n}`, `tag ${n}`);
+  assert.equal((await counts("one")).size, 31);
+  for (let n = 41; n < 50; n += 1) tagged(`r${n}`, `tag ${n}`);
   tagged("r50", "tag 10");
   // It sorts before all others.
   tagged("r51", "!");
-  const told = await counts();
-  assert.deepEqual([told.size, told.get("other"), told.get("tag 10"), told.get("tag 42")], [33, 9, 2, undefined]);
-  tagged("r52", "tag 42", noon + DAY_MS);
+  for (const n of [52, 53]) tagged(`r${n}`, `tag ${n - 42}`, "two");
+  const told = await counts("one");
+  assert.deepEqual([told.size, told.get("other"), told.get("tag 10"), told.get("tag 41")], [32, 10, 2, undefined]);
+  assert.deepEqual(
+    [...(await counts("two"))],
+    [
+      ["other", 2],
+      ["of another model", 1],
+    ],
+  );
+  tagged("r54", "tag 10", "one", "key2");
+  assert.deepEqual([...(await counts("one", "key2"))], [["tag 10", 1]]);
+  tagged("r55", "tag 42", "one", "key1", noon + DAY_MS);
   const next = (await totals(host)).totals.at(-1);
   assert.equal(next && totalTerms(next).tag, "tag 42", "the next day has tags of its own");
+});
+
+test("a free request counts under no tag", async () => {
+  const host = makeExample();
+  use(host, "r1", 0, "one", noon, "key1", "a");
+  use(host, "r2", 1, "one", noon, "key1", "a");
+  const told = (await totals(host)).totals.map((total) => [totalTerms(total).tag, total.requests]);
+  assert.deepEqual(told, [
+    [null, 1],
+    ["a", 1],
+  ]);
 });
 
 test("a request counts on the day of its admission, whenever it ends", async () => {

@@ -9,15 +9,17 @@ import type { Place } from "./place.ts";
 /**
  * Totals: the receipts of a partition added up by the day of admission, the key, the model and the tag, in the commit
  * that writes each receipt. Many requests share a row, and the row stays when its receipts are forgotten. Each receipt
- * is in one row, so the rows of a day, key and model come to its receipts, whatever their tags.
+ * is in one row, so the rows of a day, key and model come to its receipts, whatever their tags. A free request counts
+ * under no tag: its client paid for no row.
  */
 export function countReceipt(
   { draft, rows }: Pick<Place, "draft" | "rows">,
   { admittedAt, keyId, chargeNanoUsd }: ReceiptRow,
   { model, promptTokens, completionTokens, tag }: Tally = untold,
 ): void {
-  const untagged = `${utcDay(admittedAt)} ${keyId ?? ""} ${model}`;
-  const id = tag === undefined ? untagged : taggedId(draft, rows, untagged, tag);
+  const ofKey = `${utcDay(admittedAt)} ${keyId ?? ""} `;
+  const isTagged = tag !== undefined && chargeNanoUsd > 0;
+  const id = isTagged ? taggedId(draft, rows, { ofKey, model, tag }) : ofKey + model;
   const total = draft.get("total", id);
   draft.put("total", {
     id,
@@ -30,15 +32,23 @@ export function countReceipt(
 
 const untold: Tally = { model: "", promptTokens: 0, completionTokens: 0 };
 
-/** The id of a tag's total: its own, or the one of all tags above `MAX_TAGS`, whose tag is empty. */
-function taggedId(draft: Draft, rows: ReadRows, untagged: string, tag: string): string {
-  const others = `${untagged}\n`;
+/** The most totals of a day and key that are read. A key with more has no further tags on that day. */
+const TOTALS_READ = 256;
+
+/** The id of a tag's total: its own, or the one of the model's tags above `MAX_TAGS`, whose tag is empty. */
+function taggedId(
+  draft: Draft,
+  rows: ReadRows,
+  { ofKey, model, tag }: { ofKey: string; model: string; tag: string },
+): string {
+  const others = `${ofKey}${model}\n`;
   const own = others + tag;
   if (draft.get("total", own) !== undefined) return own;
   // It is there once the tags have become too many.
   if (draft.get("total", others) !== undefined) return others;
-  const named = rows.list("total", { after: others, limit: MAX_TAGS }).filter(({ id }) => id.startsWith(others));
-  return named.length < MAX_TAGS ? own : others;
+  const told = rows.list("total", { after: ofKey, limit: TOTALS_READ }).filter(({ id }) => id.startsWith(ofKey));
+  const named = told.filter(({ id }) => id.includes("\n") && !id.endsWith("\n"));
+  return told.length < TOTALS_READ && named.length < MAX_TAGS ? own : others;
 }
 
 /** The tag that the requests with tags above `MAX_TAGS` are told under. */

@@ -22,8 +22,8 @@ export const activityQuery = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "Only requests with this `X-Title`. Totals have 32 tags for each day, key and model by name; later ones of the " +
-        "day are in `other`.",
+      "Only requests with this `X-Title`. Totals have the first 32 tags of each day and key by name, counted once for " +
+        "each model; later ones are in `other`. A free request has no tag in totals.",
     ),
   budget: z
     .enum(["balance", "capacity"])
