@@ -15,13 +15,15 @@ export const MAX_FORM_PARTS = 32;
  * @param type The body's `Content-Type`, which names the boundary.
  */
 export async function parseForm(bytes: Uint8Array, type: string): Promise<JsonObject> {
-  checkParts(bytes, type);
+  const boundary = boundaryOf(type);
+  checkParts(bytes, boundary);
   const fields: JsonObject = {};
-  for (const [name, value] of await entriesOf(bytes, type)) {
+  // The parser gets no other parameter in which it could read another boundary.
+  for (const [name, value] of await entriesOf(bytes, `multipart/form-data; boundary="${boundary}"`)) {
     const read = typeof value === "string" ? value : await readFile(value);
     const listed = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (name.endsWith("[]")) fields[name] = [...(Array.isArray(listed) ? listed : []), read];
-    else if (listed === undefined) define(fields, name, read);
+    if (Array.isArray(listed)) listed.push(read);
+    else if (listed === undefined) define(fields, name, name.endsWith("[]") ? [read] : read);
     else refuseTwice(name);
   }
   return fields;
@@ -45,13 +47,18 @@ async function readFile(file: File): Promise<FormFile> {
   return { name: file.name, type: file.type, bytes: new Uint8Array(await file.arrayBuffer()) };
 }
 
-/** Throws for a form without a boundary, or with too many parts. */
-function checkParts(bytes: Uint8Array, type: string): void {
-  const match = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(type);
-  const boundary = match?.[1] ?? match?.[2];
-  if (boundary === undefined) {
-    fail("invalid_request", "`Content-Type` names no boundary of the form. Let your HTTP client set this header.");
-  }
+/** The boundary of a form, of the characters that it may have (RFC 2046, 5.1.1). */
+function boundaryOf(type: string): string {
+  const match = /;\s*boundary=(?:"([\w'()+,./:=? -]{1,70})"|([\w'()+,./:=?-]{1,70}))\s*(?:;|$)/i.exec(type);
+  return (
+    match?.[1] ??
+    match?.[2] ??
+    fail("invalid_request", "`Content-Type` names no boundary of the form. Let your HTTP client set this header.")
+  );
+}
+
+/** Throws for a form with too many parts. */
+function checkParts(bytes: Uint8Array, boundary: string): void {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const mark = Buffer.from(`--${boundary}`);
   let parts = -1;
