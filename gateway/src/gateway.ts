@@ -14,6 +14,7 @@ import { makeFailureBudget } from "./load/failure-budget.ts";
 import { type FairQueue, makeFairQueue } from "./load/fair-queue.ts";
 import { type KeptBytes, makeKeptBytes } from "./load/kept-bytes.ts";
 import { type Limiter, makeLimiter } from "./load/limiter.ts";
+import { type LongAudio, makeLongAudio } from "./load/long-audio.ts";
 import { makePace } from "./load/pace.ts";
 import { makeSemaphore, type Semaphore } from "./load/semaphore.ts";
 import { makeTurns, type Turns } from "./load/turns.ts";
@@ -52,6 +53,7 @@ export type Gateway = {
   /** Find and remove our keys at the provider in what it writes. */
   secrets: SecretFilters;
   breaker: Breaker;
+  longAudio: LongAudio;
   queue: FairQueue;
   prices: PriceList;
   catalogueReads: CatalogueReads;
@@ -125,6 +127,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     answerMemory: makeAnswerMemory(config.answerMemoryBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     breaker: makeBreaker(operator.breaker),
+    longAudio: makeLongAudio(config, environment),
     queue: makeFairQueue({ ...operator.queue, waitingEach: limits.queueWaitingEach }, timers, {
       failures: makeFailureBudget(operator.failures, clock),
       pace: makePace(clock),

@@ -10,6 +10,7 @@ import { noLimits } from "../../test/no-limits.ts";
 import type { OperatorConfig } from "../config.ts";
 import { UpstreamFailure } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import { makeLongAudio } from "../load/long-audio.ts";
 import { ModelUnavailable } from "../load/model-unavailable.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import { failureEnding } from "./answer/failure.ts";
@@ -218,6 +219,29 @@ test("requests that were not sent open the model's circuit, whichever account th
     }
     const third = await Call.admit(gateway, requestOf("req_3"), order, null).catch((error: unknown) => error);
     assert.equal(third instanceof GatewayError, isOpen);
+  }
+});
+
+test("three reports of more audio than an account's files hold refuse its transcriptions, and nothing else", async () => {
+  const bound = { promptTokens: 0, completionTokens: 0, audioMs: 1 };
+  const audio = { ...order, quote: { ...order.quote, bound, chargeForUsage: () => 9 } } as WrittenOrder;
+  const long = { ...whole, usage: { audioMs: 9 } } as Ending;
+  for (const probe of ["strict", "warn"] as const) {
+    const { gateway } = open(() => ({ status: "reserved" }));
+    gateway.longAudio = makeLongAudio({ upstream: { probe } }, gateway.environment);
+    gateway.prices.exceededBound = () => assert.fail("the model stays in service");
+    const end = async (ending: Ending, asked = audio, account = "1"): Promise<void> => {
+      const request = requestOf("req_1");
+      const credential = { ...request.credential, partition: `account:0x${account.repeat(40)}` } as const;
+      const call = await Call.admit(gateway, { ...request, credential }, asked, null);
+      assert.ok(call instanceof Call);
+      call.end(ending);
+    };
+    for (let n = 0; n < 3; n++) await end(long);
+    if (probe === "strict") await assert.rejects(end(nothing), /more audio than 3 of your files hold/);
+    else await end(nothing);
+    await end(nothing, order);
+    await end(nothing, audio, "2");
   }
 });
 

@@ -114,6 +114,7 @@ export class Call {
     const model = order.model.id;
     answerMemory.admit(partition);
     breaker.check(model, partition, environment.clock.now());
+    if (order.quote.bound?.audioMs !== undefined) gateway.longAudio.check(partition);
     const funding = await fundingOf(gateway, request);
     const asker = { model, account: partition, key: funding.upstreamKey };
     let turn = queue.tryEnter(asker);
@@ -319,7 +320,11 @@ export class Call {
       const listedNanoUsd = conclusion.chargeNanoUsd + conclusion.lossNanoUsd;
       gateway.providerCosts.note(this.order.model.id, ending.costNanoUsd, listedNanoUsd);
     }
-    if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
+    if (conclusion.exceedsBound) {
+      const { model, quote } = this.order;
+      if (quote.bound?.audioMs !== undefined) gateway.longAudio.note(this.#owner);
+      else gateway.prices.exceededBound(model.id);
+    }
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };
