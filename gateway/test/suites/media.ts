@@ -54,6 +54,15 @@ export function testMedia(start: StartHost): void {
       assertBilledExactly(asText);
       assert.equal(asText.headers.get("content-type"), "text/plain; charset=utf-8");
       assert.match(asText.text, /^A transcript of \d+ bytes\.$/);
+      assert.equal(asText.detail.basis, "usage", "the provider is asked for JSON, which has a duration");
+    });
+
+    test("is charged though its text is empty, because silence is audio too", async () => {
+      for (const response_format of ["json", "text"]) {
+        const silent = await pay(host, TRANSCRIBE, (tag) => speech(`${tag}[[silence]]`, { response_format }));
+        assertBilledExactly(silent);
+        assert.equal(response_format === "text" ? silent.text : JSON.parse(silent.text).text, "");
+      }
     });
 
     test("costs at most the hold, whatever duration is reported", async () => {

@@ -6,6 +6,7 @@ import type { UpstreamResponse } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import { isSpace } from "../../http/json/json-scan.ts";
 import { balanceHeader } from "../../http/money.ts";
+import { asObject, parseJson } from "../../json-object.ts";
 import type { AnswerShare } from "../../load/answer-memory.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { keepAnswer } from "../admission/idempotency.ts";
@@ -13,13 +14,7 @@ import type { Call } from "../call.ts";
 import { conclude, type Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
-import {
-  readBase64Answer,
-  readBytesAnswer,
-  readJsonAnswer,
-  readTextAnswer,
-  type WholeAnswer,
-} from "../stream/json-answer.ts";
+import { readBase64Answer, readBytesAnswer, readJsonAnswer, type WholeAnswer } from "../stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "../stream/json-relay.ts";
 import { base64Tap, bytesTap, type WholeTap } from "../stream/tap.ts";
 import { chargedFor } from "../stream/usage-json.ts";
@@ -80,20 +75,18 @@ export async function answerWhole(
   }
 }
 
-/** What an answer is: JSON, a transcript as text, an image's bytes, or an image that goes on in JSON. */
-type AnswerForm = "json" | "text" | "bytes" | "base64";
+/** What an answer is: JSON, an image's bytes, or an image that goes on in JSON. */
+type AnswerForm = "json" | "bytes" | "base64";
 
 /** @returns Also the content type that the client sees. Throws `UnusableAnswer` for a type that was not asked for. */
 function formOf({ order }: Call, type: string): { form: AnswerForm; contentType: string } {
-  if (type === "application/json") return { form: "json", contentType: type };
-  if (order.isText === true && textTypes.has(type)) return { form: "text", contentType: "text/plain; charset=utf-8" };
+  if (type === "application/json") {
+    return { form: "json", contentType: order.isText === true ? "text/plain; charset=utf-8" : type };
+  }
   const contentType = order.quote.flatNanoUsd === null ? null : binaryType(type);
   if (contentType === null) throw new UnusableAnswer("has an unexpected content type");
   return order.inBase64 === true ? { form: "base64", contentType: "application/json" } : { form: "bytes", contentType };
 }
-
-/** The types of transcripts and subtitles. All are sent as plain text, because some types can run scripts. */
-const textTypes: ReadonlySet<string> = new Set(["text/plain", "text/vtt", "text/srt", "application/x-subrip"]);
 
 /** The tap of a large answer. */
 function makeTap(call: Call, form: AnswerForm, options: JsonOptions): WholeTap {
@@ -125,8 +118,8 @@ async function gather(
   call: Call,
   { held, body, form }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; form: AnswerForm },
 ): Promise<Gathered> {
-  // A text, or an answer that is written in another shape, is not sent before its end.
-  const isWritten = form === "text" || call.order.format !== undefined;
+  // An answer that is written in another shape is not sent before its end.
+  const isWritten = call.order.isText === true || call.order.format !== undefined;
   const { answerBytes: most } = gateway.config.request;
   const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
   const chunks: Uint8Array[] = [];
@@ -179,8 +172,6 @@ function readAnswer(call: Call, bytes: Uint8Array, form: AnswerForm, options: Js
   switch (form) {
     case "json":
       return readJsonAnswer(bytes, options);
-    case "text":
-      return readTextAnswer(bytes, options);
     case "bytes":
       return readBytesAnswer(bytes);
     case "base64":
@@ -257,9 +248,13 @@ async function settleAndSend(
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const writer = makeAnswerWriter(gateway, call, request);
   const charged = { ...chargedFor(call.order.quote, ending), costNanoUsd: chargeNanoUsd };
-  const given = answer.body(charged);
+  const made = answer.body(charged);
+  // The text of silence is empty.
+  const given = call.order.isText === true ? String(asObject(parseJson(textOf(made)))?.text ?? "") : made;
   const body = writer === null ? given : writeWhole(writer, textOf(given), charged);
-  if (body === "") throw new UnusableAnswer("has content that this API cannot carry", { reported: answer.reported() });
+  if (writer !== null && body === "") {
+    throw new UnusableAnswer("has content that this API cannot carry", { reported: answer.reported() });
+  }
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.
   const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";

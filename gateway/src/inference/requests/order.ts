@@ -15,7 +15,7 @@ type OrderFields = {
   stream: boolean;
   /** The bytes of the answer, an image, are sent in the JSON of OpenAI's images. */
   inBase64?: boolean;
-  /** The answer is a text, and no JSON. */
+  /** The client gets the text of the answer, and no JSON. */
   isText?: boolean;
   /** The client asked for the usage chunk of a stream. */
   includeUsage?: boolean;

@@ -73,16 +73,6 @@ function malformed(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
   return { ...relay, fault: () => relay.fault() ?? "malformed", body: () => new Uint8Array() };
 }
 
-/** A transcript as text. Silence has an empty one. */
-export function readTextAnswer(bytes: Uint8Array, { secrets }: JsonOptions): WholeAnswer {
-  return {
-    ...readBytesAnswer(bytes),
-    fault: () => null,
-    delivered: () => ({ bytes: bytes.length, events: 1 }),
-    body: () => secrets.remove(utf8.decode(bytes)),
-  };
-}
-
 /** An image that goes on in JSON. */
 export function readBase64Answer(bytes: Uint8Array, createdS: number): WholeAnswer {
   const tap = base64Tap(createdS);

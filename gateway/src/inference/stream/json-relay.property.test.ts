@@ -4,7 +4,7 @@ import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
-import { readJsonAnswer, readTextAnswer, type WholeAnswer } from "./json-answer.ts";
+import { readJsonAnswer, type WholeAnswer } from "./json-answer.ts";
 import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
 
 const SEED = 20_261_124;
@@ -158,13 +158,6 @@ test("a transcript and its duration are read whole as in pieces", () => {
     if (typeof usage === "object") assert.ok(Number(usage.audioMs) > 0 && Number.isSafeInteger(usage.audioMs));
   });
   fc.assert(property, { numRuns: 500, seed: SEED });
-});
-
-test("a transcript as text loses our key, and silence is an answer too", () => {
-  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-  const charged = chargedOf(readTextAnswer(bytes(""), options), 5);
-  assert.equal(readTextAnswer(bytes(`a ${KEY} b`), options).body(charged), "a [removed] b");
-  assert.deepEqual(readTextAnswer(bytes(""), options).delivered(), { bytes: 0, events: 1 });
 });
 
 test("a usage counts where JSON.parse finds it in the outermost object, and nowhere else", () => {
