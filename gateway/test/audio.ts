@@ -8,21 +8,23 @@ export function wav(milliseconds: number, note = ""): Uint8Array {
   return Buffer.concat([wavHeader({ dataBytes: data.length }), data]);
 }
 
-type WavHeader = { dataBytes: number; sampleRate?: number; bits?: number; tag?: number; frameBytes?: number };
+type WavHeader = Partial<Record<"dataBytes" | "sampleRate" | "bits" | "tag" | "frameBytes" | "channels", number>>;
 
-export function wavHeader({ dataBytes, sampleRate = SAMPLE_RATE, bits = 16, tag = 1, frameBytes = 2 }: WavHeader) {
-  const header = Buffer.alloc(44);
-  header.write("RIFF", 0, "latin1");
-  header.writeUInt32LE(dataBytes + 36, 4);
-  header.write("WAVEfmt ", 8, "latin1");
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(tag, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(sampleRate, 24);
-  header.writeUInt32LE(sampleRate * frameBytes, 28);
-  header.writeUInt16LE(frameBytes, 32);
-  header.writeUInt16LE(bits, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(dataBytes, 40);
-  return header;
+/** PCM of 16 bits and one channel, unless told otherwise. */
+export function wavHeader(header: WavHeader = {}) {
+  const { dataBytes = 0, sampleRate = SAMPLE_RATE, channels = 1, bits = 16, tag = 1, frameBytes = 2 } = header;
+  const bytes = Buffer.alloc(44);
+  bytes.write("RIFF", 0, "latin1");
+  bytes.writeUInt32LE(dataBytes + 36, 4);
+  bytes.write("WAVEfmt ", 8, "latin1");
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(tag, 20);
+  bytes.writeUInt16LE(channels, 22);
+  bytes.writeUInt32LE(sampleRate, 24);
+  bytes.writeUInt32LE(sampleRate * frameBytes, 28);
+  bytes.writeUInt16LE(frameBytes, 32);
+  bytes.writeUInt16LE(bits, 34);
+  bytes.write("data", 36, "latin1");
+  bytes.writeUInt32LE(dataBytes, 40);
+  return bytes;
 }

@@ -6,13 +6,13 @@ export const transcriptionRequest = z.strictObject({
   file: z.custom<{ bytes: Uint8Array }>(isFile, { message: "must be a file" }).meta({
     type: "string",
     format: "binary",
-    description: "WAV of plain samples, MP3 or Ogg Opus. The length is read from the samples or frames.",
+    description: "WAV, MP3 or Ogg Opus. The length is read from the samples, frames or packets.",
   }),
   model: z.string().min(1),
   response_format: z
-    .enum(["json", "text", "srt", "vtt", "verbose_json"])
+    .enum(["json", "text", "verbose_json"])
     .optional()
-    .describe("The format of the answer, `json` if absent. The provider may have no other than `json` and `text`."),
+    .describe("The format of the answer, `json` if absent. The provider may have no `verbose_json`."),
   language: z
     .string()
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, "expected a code like en or en-US")

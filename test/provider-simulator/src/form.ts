@@ -18,3 +18,8 @@ export async function parseForm(bytes: Buffer, type: string): Promise<Body> {
   }
   return fields;
 }
+
+/** The text in a file or form. Samples of 24 bits that were of 16 have a zero between any two of its characters. */
+export function textIn(bytes: Buffer): string {
+  return bytes.toString("latin1").replaceAll("\0", "");
+}

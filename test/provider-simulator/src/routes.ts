@@ -5,7 +5,7 @@ import { chatCompletions } from "./chat.ts";
 import { embeddings } from "./embeddings.ts";
 import * as errors from "./errors.ts";
 import { type Exchange, sendAnswer, sendText } from "./exchange.ts";
-import { isForm, parseForm } from "./form.ts";
+import { isForm, parseForm, textIn } from "./form.ts";
 import { imageEdit, imageUpscale } from "./image-edits.ts";
 import { imageGenerate, imagesGenerations } from "./images.ts";
 import { createKey, patchKey } from "./key-routes.ts";
@@ -57,7 +57,7 @@ export async function handleProvider(x: Exchange): Promise<void> {
   try {
     bytes = await readBody(x.request);
   } finally {
-    remember(x, bytes?.toString(isForm(type) ? "latin1" : "utf8") ?? null);
+    remember(x, bytes === null ? null : isForm(type) ? textIn(bytes) : bytes.toString("utf8"));
   }
   if (bytes === null) return;
   const { url = "/" } = x.request;

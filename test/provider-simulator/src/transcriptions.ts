@@ -1,6 +1,7 @@
 import { deliver } from "./deliver.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
 import { streamShape } from "./faults.ts";
+import { textIn } from "./form.ts";
 import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
 import { markerNumber, readMarkers } from "./markers.ts";
 import { chargeLine, rate } from "./pricing.ts";
@@ -22,7 +23,7 @@ export async function audioTranscriptions(x: Exchange, body: is.Body): Promise<v
   is.checkBody(body, SCHEMA, ["file", "model"]);
   const model = modelOf(x, body, "asr");
   const file = body.file as Buffer;
-  const markers = readMarkers(file.toString("latin1"));
+  const markers = readMarkers(textIn(file));
   const stated = markerNumber(markers, "milliseconds");
   const units = stated ?? Math.ceil(secondsOf(file) * 1000);
   const price = model.pricing.per_audio_second;
@@ -36,7 +37,7 @@ export async function audioTranscriptions(x: Exchange, body: is.Body): Promise<v
     lines: (ms) => (ms === 0 ? [] : [chargeLine(`${model.id}-asr-second`, ms, 1000, rate(String(price)))]),
     usage: () => null,
   };
-  const text = `A transcript of ${file.length} bytes.`;
+  const text = markers.has("silence") ? "" : `A transcript of ${file.length} bytes.`;
   const timestamps = { segment: [{ text, start: 0, end: units / 1000 }] };
   const isText = body.response_format === "text";
   const answer = {

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { GatewayError } from "@inference/protocol/errors";
 import { wav } from "../../../test/audio.ts";
 import { context, refused } from "../../../test/models.ts";
 import { parseForm } from "../../http/form.ts";
+import { measureAudio } from "./audio-length.ts";
 import { readForm } from "./body-job.ts";
 import { makeOrder } from "./make-order.ts";
 import { parseTranscriptionOrder } from "./transcription.ts";
+import { writeForm } from "./write-form.ts";
 
 const parser = { name: "transcription", parse: parseTranscriptionOrder };
 const file = { name: "../../etc/passwd\r\nx: y.wav", type: "text/html", bytes: wav(2_500) };
@@ -36,16 +39,14 @@ describe("a transcription", () => {
     const { upstreamBody, upstreamType = "" } = parse({ model: "ear", language: injected, response_format: "text" });
     const sent = await parseForm(upstreamBody, upstreamType);
     assert.deepEqual(sent, {
-      response_format: "text",
+      response_format: "json",
       language: "en",
       model: "listener",
-      file: { name: "audio.wav", type: "audio/wav", bytes: new Uint8Array(file.bytes) },
+      file: { name: "audio.wav", type: "audio/wav", bytes: new Uint8Array(measureAudio(file.bytes)?.bytes ?? []) },
     });
-    const first = Buffer.from(upstreamBody).toString("latin1");
     // A file that repeats the boundary of its own form has another one.
-    const bytes = Buffer.concat([file.bytes, Buffer.from(first, "latin1")]);
-    const again = parse({ file: { ...file, bytes } });
-    assert.deepEqual(Object.keys(await parseForm(again.upstreamBody, again.upstreamType ?? "")), ["model", "file"]);
+    const again = writeForm({ model: "listener" }, { file: { name: "a", type: "b/c", bytes: upstreamBody } });
+    assert.deepEqual(Object.keys(await parseForm(again.upstreamBody, again.upstreamType)), ["model", "file"]);
   });
 
   test("is refused by field, with what to send", () => {
@@ -55,7 +56,7 @@ describe("a transcription", () => {
     refused(() => parse({ stream: "true" }), "unsupported_parameter", "stream");
     refused(() => parse({ prompt: "Names." }), "unsupported_parameter", "prompt");
     refused(() => parse({ never: "x" }), "unsupported_parameter", "never");
-    refused(() => parse({ response_format: "html" }), "invalid_request", "response_format");
+    refused(() => parse({ response_format: "srt" }), "invalid_request", "response_format");
     refused(() => parse({ language: "en\r\n" }), "invalid_request", "language");
     const flac = { ...file, bytes: Buffer.from("fLaC") };
     assert.match(
@@ -101,6 +102,21 @@ describe("a form", () => {
       ["__proto__"]: "x",
     });
     await assert.rejects(read(`${part("a")}${part("a")}--b--\n`), /The field `a` is in the form twice/);
+  });
+
+  test("has its parts counted by the boundary that its parser reads", async () => {
+    const many = `${part("a[]").repeat(33)}--b--\n`;
+    const types = [
+      'x="; boundary=zz;"; boundary=b',
+      'boundary="b"; boundary=zz',
+      "boundary=b; boundary=zz",
+      "BOUNDARY=b",
+      'boundary="\\b"; x=y',
+    ];
+    for (const type of types) await assert.rejects(read(many, `multipart/form-data; ${type}`), GatewayError, type);
+    for (const type of ['charset=utf-8; boundary="b"', "boundary=b; charset=utf-8"]) {
+      assert.deepEqual(await read(`${part("a")}--b--\n`, `multipart/form-data; ${type}`), { a: "x" });
+    }
   });
 
   test("that is cut off, has no boundary, or has too many parts is refused", async () => {

@@ -18,21 +18,26 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["include[]", unsupported("Leave it out.")],
 ]);
 
-/** POST /audio/transcriptions. The hold is the price of the file's own length, which no header can understate. */
+/**
+ * POST /audio/transcriptions. The hold is the price of the file's own length, which no header can understate. The
+ * provider is asked for JSON, because a text has no duration; the gateway writes a text itself.
+ */
 export function parseTranscriptionOrder(body: unknown, context: OrderContext): ParsedOrder {
   const { known, ignored } = sortFields(body, transcriptionRequest.shape, rules);
   const model = findModel(known.model, "transcription", context);
   const { file, ...request } = validate(transcriptionRequest, known);
   const { formats } = model.features;
+  const isText = request.response_format === "text";
+  if (isText) request.response_format = "json";
   if (formats !== undefined) checkListed("response_format", request.response_format, formats, model.id);
   const audio = measureAudio(file.bytes) ?? unmeasured();
-  const sent = { name: `audio.${audio.format}`, type: audio.type, bytes: file.bytes };
+  const sent = { name: `audio.${audio.format}`, type: audio.type, bytes: audio.bytes };
   return {
     upstreamPath: "/audio/transcriptions",
     ...writeForm({ ...request, model: model.id }, { file: sent }),
     model,
     stream: false,
-    isText: textFormats.has(request.response_format),
+    isText,
     includeUsage: false,
     ignored,
     terms: {
@@ -44,11 +49,9 @@ export function parseTranscriptionOrder(body: unknown, context: OrderContext): P
   };
 }
 
-const textFormats: ReadonlySet<string | undefined> = new Set(["text", "srt", "vtt"]);
-
 function unmeasured(): never {
   const message =
-    "The length of `file` cannot be read from its bytes, so its price is not known. Send WAV of plain samples, MP3 or " +
-    "Ogg Opus: `ffmpeg -i FILE -c:a libopus audio.ogg` makes the last one.";
+    "The length of `file` cannot be read from its bytes, so its price is not known. Send WAV of 16-bit PCM, " +
+    "MP3 of layer III or Ogg Opus: `ffmpeg -i FILE -vn -ac 1 -c:a libopus audio.ogg` makes the last one.";
   return fail("invalid_request", message, { param: "file" });
 }
