@@ -36,8 +36,8 @@ export type PriceList = {
   /** The provider says that a listed model is gone: refreshes, unless it just tried. Never throws. */
   modelGone(): Promise<void>;
   /**
-   * A usage of tokens of the model was above its request's bound, which is our loss. The third one takes the model out of service
-   * until the gateway starts again, unless UPSTREAM_PROBE permits such a provider.
+   * A usage of tokens of the model was above its request's bound, which is our loss. The third one takes the model out
+   * of service until the gateway starts again, unless UPSTREAM_PROBE permits such a provider.
    */
   exceededBound(model: string): void;
 };

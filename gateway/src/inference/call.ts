@@ -320,11 +320,8 @@ export class Call {
       const listedNanoUsd = conclusion.chargeNanoUsd + conclusion.lossNanoUsd;
       gateway.providerCosts.note(this.order.model.id, ending.costNanoUsd, listedNanoUsd);
     }
-    if (conclusion.exceedsBound) {
-      const { model, quote } = this.order;
-      if (quote.bound?.audioMs !== undefined) gateway.longAudio.note(this.#owner);
-      else gateway.prices.exceededBound(model.id);
-    }
+    if (conclusion.exceedsBound && this.order.quote.bound?.audioMs !== undefined) gateway.longAudio.note(this.#owner);
+    else if (conclusion.exceedsBound) gateway.prices.exceededBound(this.order.model.id);
     const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
     return { conclusion, whenDurable: () => durable };

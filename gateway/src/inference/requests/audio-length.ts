@@ -244,7 +244,7 @@ function readOpus(data: Buffer): MeasuredAudio | undefined {
   return lengthMs === 0 ? undefined : { format: "ogg", type: "audio/ogg", lengthMs: Math.ceil(lengthMs), bytes: data };
 }
 
-/** Whether a whole page with this number begins here. A decoder skips a page with another checksum, and reads on in it. */
+/** Whether a whole page with this number begins here. A decoder reads on within a page of a wrong checksum. */
 function isPage(data: Buffer, at: number, number: number): boolean {
   if (!isAt(data, at, "OggS\0") || at + PAGE_BYTES > data.length) return false;
   const end = at + PAGE_BYTES + data.readUInt8(at + 26);
@@ -274,7 +274,7 @@ function isHead(packet: Buffer): boolean {
   return packet[0] === HEAD_BYTES && isAt(packet, 1, "OpusHead") && packet[HEAD_BYTES] === 0;
 }
 
-/** The length of an Opus packet by its first bytes (RFC 6716, 3.1 and 3.2). Decoders differ in a packet without them. */
+/** The length of an Opus packet by its first bytes (RFC 6716, 3.1 and 3.2); the most for a packet without them. */
 function packetMs([first, second]: Uint8Array): number {
   if (first === undefined) return MAX_PACKET_MS;
   const config = first >>> 3;
