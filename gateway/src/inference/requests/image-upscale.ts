@@ -31,7 +31,7 @@ function onlyModel({ snapshot }: OrderContext): string {
   const [first, ...more] = [...snapshot.models.values()].filter(({ price }) => price.kind === "upscale");
   if (first === undefined) fail("model_not_found", "The provider lists no model for upscaling.", { param: "model" });
   if (more.length > 0) {
-    fail("invalid_request", "`model` is missing. GET /v1/models?type=upscale lists them.", { param: "model" });
+    fail("invalid_request", "`model` is missing. GET /v1/models lists those of the type upscale.", { param: "model" });
   }
   return first.id;
 }
