@@ -321,8 +321,8 @@ export type Commands = {
     reply: { status: "revoked" | "unknown" };
   };
   /**
-   * Account: add a webhook, or change the one with this id. `unpaid`: the account never had a credit, and stores
-   * nothing for ever.
+   * Account: add a webhook. Repeated with its id, it changes nothing. `unpaid`: the account never had a credit, and
+   * stores nothing for ever.
    */
   setWebhook: {
     command: { type: "setWebhook"; at: number } & Omit<Webhook, "createdAt">;

@@ -1,3 +1,4 @@
+import type { KeyLimit } from "@inference/protocol/key-limit";
 import type { NanoUsd } from "@inference/protocol/money";
 import { NEAR_LIMIT_PERCENT } from "@inference/protocol/webhook";
 import { windowEnd } from "@inference/protocol/window";
@@ -20,7 +21,8 @@ export function noticeSettle(place: Place, { keyId, admittedAt }: ReceiptRow): v
   if (webhooks.length === 0) return;
   noticeBalance(place, webhooks);
   const key = keyId === null ? undefined : draft.get("key", keyId);
-  if (key !== undefined) noticeLimits(place, key, admittedAt, webhooks);
+  if (key === undefined) return;
+  for (const limit of limitsOf(key)) noticeLimit(place, key, limit, { at: admittedAt, webhooks, isRefused: false });
 }
 
 /**
@@ -44,9 +46,7 @@ export function noticeFull(place: Place, key: KeyRow, { window }: Refusal, at: n
   const webhooks = webhooksOf(place.draft);
   if (webhooks.length === 0) return;
   for (const limit of limitsOf(key)) {
-    if (limit.unit !== "nano_usd" || limit.window !== window) continue;
-    const used = counterOf(place.draft, limitCounterId(key, limit, at)).settledNanoUsd;
-    if (used > 0 && used >= nearOf(limit.most)) noticeReached(place, key, { at, window, most: limit.most, webhooks });
+    if (limit.window === window) noticeLimit(place, key, limit, { at, webhooks, isRefused: true });
   }
 }
 
@@ -75,47 +75,31 @@ export function mostActivated(rows: Rows): NanoUsd {
   return Math.max(activatedNanoUsd, rows.get("bill", "bill")?.mostActivatedNanoUsd ?? 0);
 }
 
-function noticeLimits(place: Place, key: KeyRow, at: number, webhooks: readonly Webhook[]): void {
-  for (const limit of limitsOf(key)) {
-    const { unit, most, window } = limit;
-    if (unit !== "nano_usd" || most === 0) continue;
-    const id = limitCounterId(key, limit, at);
-    const [before, used] = [place.rows, place.draft].map((rows) => counterOf(rows, id).settledNanoUsd);
-    if (before === undefined || used === undefined) continue;
-    const terms = { at, window, most, webhooks };
-    if (before < most && used >= most) noticeReached(place, key, terms);
-    else if (before < nearOf(most) && used >= nearOf(most)) addLimit(place, key, "key.limit_near", terms);
-  }
-}
-
-/** The least used amount that is near a limit. */
-function nearOf(most: NanoUsd): NanoUsd {
-  return most - shareOf(most, 100 - NEAR_LIMIT_PERCENT, 100);
-}
-
-type DollarLimit = { at: number; window: Refusal["window"]; most: NanoUsd; webhooks: readonly Webhook[] };
-
-function noticeReached(place: Place, key: KeyRow, limit: DollarLimit): void {
-  const { draft } = place;
-  const { at, window, most } = limit;
-  const counter = counterOf(draft, limitCounterId(key, { unit: "nano_usd", window }, at));
-  // A session can lower the limit again and again. A signed change begins a new counter.
-  if (counter.toldLimitNanoUsd != null) return;
-  draft.put("counter", { ...counter, toldLimitNanoUsd: most });
-  addLimit(place, key, "key.limit_reached", limit);
-}
-
-function addLimit(
+/** Notices that a dollar limit of a key is near or reached. Near its end, a refusal of the limit reaches it too. */
+function noticeLimit(
   place: Place,
   key: KeyRow,
-  type: "key.limit_near" | "key.limit_reached",
-  { at, window, most, webhooks }: DollarLimit,
+  limit: KeyLimit,
+  { at, webhooks, isRefused }: { at: number; webhooks: readonly Webhook[]; isRefused: boolean },
 ): void {
-  const id = limitCounterId(key, { unit: "nano_usd", window }, at);
-  const { settledNanoUsd: usedNanoUsd } = counterOf(place.draft, id);
-  const terms = { keyId: key.id, name: key.name, window, limitNanoUsd: most, usedNanoUsd };
-  const percent = type === "key.limit_near" ? NEAR_LIMIT_PERCENT : 100;
-  const fact = `key_${id.slice(id.indexOf(":") + 1)}_${most}_${percent}`;
+  const { unit, window, most } = limit;
+  if (unit !== "nano_usd") return;
+  const { rows, draft } = place;
+  const id = limitCounterId(key, limit, at);
+  const before = counterOf(rows, id).settledNanoUsd;
+  const counter = counterOf(draft, id);
+  const used = counter.settledNanoUsd;
+  const near = most - shareOf(most, 100 - NEAR_LIMIT_PERCENT, 100);
+  const isReached = isRefused ? used > 0 && used >= near : before < most && used >= most;
+  if (!isReached && (before >= near || used < near)) return;
+  if (isReached) {
+    // A session can lower the limit again and again. A signed change begins a new counter.
+    if (counter.toldLimitNanoUsd != null) return;
+    draft.put("counter", { ...counter, toldLimitNanoUsd: most });
+  }
+  const type = isReached ? "key.limit_reached" : "key.limit_near";
+  const fact = `key_${id.slice(id.indexOf(":") + 1)}_${most}_${isReached ? 100 : NEAR_LIMIT_PERCENT}`;
+  const terms = { keyId: key.id, name: key.name, window, limitNanoUsd: most, usedNanoUsd: used };
   add(place, webhooks, fact, { type, ...terms, resetsAt: windowEnd(window, at) });
 }
 

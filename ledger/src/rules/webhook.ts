@@ -38,14 +38,13 @@ export function withNotices(account: AccountRow, notices: readonly Notice[]): Ac
 
 export const setWebhook: Rule<"setWebhook"> = ({ draft }, { type, at, ...terms }) => {
   const webhooks = webhooksOf(draft);
-  const existing = webhooks.find(({ id }) => id === terms.id);
-  if (existing === undefined && webhooks.length >= MAX_WEBHOOKS_PER_ACCOUNT) return { status: "too_many" };
+  if (webhooks.some(({ id }) => id === terms.id)) return { status: "set" };
+  if (webhooks.length >= MAX_WEBHOOKS_PER_ACCOUNT) return { status: "too_many" };
   if (!isPaid(draft)) return { status: "unpaid" };
 
   // After this point the webhook is set.
   const account = draft.get("account", "account") ?? { ...noAccount, createdAt: at };
-  const others = webhooks.filter(({ id }) => id !== terms.id);
-  const all: Webhook[] = [...others, { ...terms, createdAt: existing?.createdAt ?? at }];
+  const all: Webhook[] = [...webhooks, { ...terms, createdAt: at }];
   draft.put("account", { ...account, webhooks: JSON.stringify(all) });
   return { status: "set" };
 };
