@@ -81,11 +81,13 @@ type AnswerForm = "json" | "bytes" | "base64";
 /** @returns Also the content type that the client sees. Throws `UnusableAnswer` for a type that was not asked for. */
 function formOf({ order }: Call, type: string): { form: AnswerForm; contentType: string } {
   if (type === "application/json") {
-    return { form: "json", contentType: order.isText === true ? "text/plain; charset=utf-8" : type };
+    return { form: "json", contentType: order.answerAs === "text" ? "text/plain; charset=utf-8" : type };
   }
   const contentType = order.quote.flatNanoUsd === null ? null : binaryType(type);
   if (contentType === null) throw new UnusableAnswer("has an unexpected content type");
-  return order.inBase64 === true ? { form: "base64", contentType: "application/json" } : { form: "bytes", contentType };
+  return order.answerAs === "base64"
+    ? { form: "base64", contentType: "application/json" }
+    : { form: "bytes", contentType };
 }
 
 /** The tap of a large answer. */
@@ -119,7 +121,7 @@ async function gather(
   { held, body, form }: { held: AnswerShare; body: AsyncIterator<Uint8Array>; form: AnswerForm },
 ): Promise<Gathered> {
   // An answer that is written in another shape is not sent before its end.
-  const isWritten = call.order.isText === true || call.order.format !== undefined;
+  const isWritten = call.order.answerAs === "text" || call.order.format !== undefined;
   const { answerBytes: most } = gateway.config.request;
   const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
   const chunks: Uint8Array[] = [];
@@ -250,7 +252,7 @@ async function settleAndSend(
   const charged = { ...chargedFor(call.order.quote, ending), costNanoUsd: chargeNanoUsd };
   const made = answer.body(charged);
   // The text of silence is empty.
-  const given = call.order.isText === true ? String(asObject(parseJson(textOf(made)))?.text ?? "") : made;
+  const given = call.order.answerAs === "text" ? String(asObject(parseJson(textOf(made)))?.text ?? "") : made;
   const body = writer === null ? given : writeWhole(writer, textOf(given), charged);
   if (writer !== null && body === "") {
     throw new UnusableAnswer("has content that this API cannot carry", { reported: answer.reported() });

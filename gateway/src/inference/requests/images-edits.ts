@@ -43,5 +43,5 @@ export function parseImagesEditsOrder(body: unknown, context: OrderContext): Par
   checkListed("quality", chosen, qualitiesOf(model), model.id);
   const { prompt, output_format } = request;
   const edit = { prompt, image: first, quality: chosen, output_format, aspect_ratio: editSizes[size] };
-  return { ...editOrder(edit, { model, ignored, snapshotId: context.snapshot.id }), inBase64: true };
+  return { ...editOrder(edit, { model, ignored, snapshotId: context.snapshot.id }), answerAs: "base64" };
 }

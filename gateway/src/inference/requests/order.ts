@@ -13,10 +13,8 @@ type OrderFields = {
   model: Model;
   /** The answer is an event stream. */
   stream: boolean;
-  /** The bytes of the answer, an image, are sent in the JSON of OpenAI's images. */
-  inBase64?: boolean;
-  /** The client gets the text of the answer, and no JSON. */
-  isText?: boolean;
+  /** The client gets the text of the answer's JSON alone, or the answer's bytes in the JSON of OpenAI's images. */
+  answerAs?: "text" | "base64";
   /** The client asked for the usage chunk of a stream. */
   includeUsage?: boolean;
   /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */

@@ -37,8 +37,7 @@ export function parseTranscriptionOrder(body: unknown, context: OrderContext): P
     ...writeForm({ ...request, model: model.id }, { file: sent }),
     model,
     stream: false,
-    isText,
-    includeUsage: false,
+    ...(isText ? { answerAs: "text" } : {}),
     ignored,
     terms: {
       kind: "transcription",
