@@ -77,7 +77,7 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
     const response = await forward(gateway, call);
     refuseCompressed(response);
     return answerKind(call.route, call.order) === "stream"
-      ? answerStream(gateway, call, request, response)
+      ? await answerStream(gateway, call, request, response)
       : await answerWhole(gateway, call, request, response);
   } catch (error) {
     call.close();

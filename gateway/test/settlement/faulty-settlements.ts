@@ -271,6 +271,7 @@ export function testFaultySettlements(startHost: StartHost): void {
             streaming,
           });
           const paid = await pay(host, "/v1/audio/speech", body);
+          assert.equal(paid.status, ending === "delivered" ? 200 : 502);
           if (ending === "free") assertFree(paid);
           else if (ending === "maybe") assertLost(paid);
           else {

@@ -258,19 +258,20 @@ export function checkModel(gateway: Gateway, { id, order, trace, upstreamKey }: 
   gateway.environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
 }
 
-/** Sends a stream of events or of audio. Throws `UnusableAnswer` if the answer is neither. */
-export function answerStream(
+/** Sends a stream of events or of audio. Throws `UnusableAnswer` if the answer is neither, or audio without a byte. */
+export async function answerStream(
   gateway: Gateway,
   call: Call,
   request: InferenceRequest,
   response: UpstreamResponse,
-): Response {
+): Promise<Response> {
   const type = mediaType(response.header("content-type"));
   const { stream } = call.order;
   // OpenAI documents bytes of no type for speech.
   const contentType = stream || type === "application/octet-stream" ? type : binaryType(type);
   const isExpected = stream ? type === "text/event-stream" : /^audio\/|^application\/octet-stream$/.test(type);
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
+  const body = stream ? response.body : await begunAudio(response.body);
   return sendAsItComes(gateway, call, request, {
     tap: stream
       ? eventTap(call.order, gateway.secrets(call.upstreamKey), makeAnswerWriter(gateway, call, request), (cost) =>
@@ -279,7 +280,20 @@ export function answerStream(
       : audioTap(),
     headers: { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" },
     held: gateway.answerMemory.open(request.credential.partition),
-    body: response.body,
+    body,
     begun: { passed: [], receivedBytes: 0, isCheckpointed: false },
   });
+}
+
+/** The same bytes, once the first is there: an answer without any can still be refused then. */
+async function begunAudio(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const chunks = body[Symbol.asyncIterator]();
+  let first = await chunks.next();
+  while (first.done !== true && first.value.length === 0) first = await chunks.next();
+  if (first.done === true) throw new UnusableAnswer("is empty");
+  const { value } = first;
+  return (async function* () {
+    yield value;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  })();
 }
