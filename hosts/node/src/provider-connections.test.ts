@@ -71,6 +71,7 @@ const informational: Record<string, readonly string[]> = {
   "two of them, with header fields": [`HTTP/1.1 100\r\na: b\r\n\r\n${CONTINUE}`, whole("good")],
   "one that comes in pieces": ["HTTP/1.", "1 100 Conti", "nue\r\n", "\r\nHTTP/1.1 2", whole("good").slice(10)],
   "103 Early Hints before it": [HINTS, whole("good")],
+  "103 and 100 in the same bytes": [HINTS + CONTINUE + whole("good")],
   "102, 103 and 100": [`HTTP/1.1 102 Processing\r\n\r\n${HINTS}`, CONTINUE, whole("good")],
 };
 

@@ -8,7 +8,7 @@ import { buildConnector, Client, type Dispatcher } from "undici";
  * - A byte that arrives while no request is outstanding closes its connection.
  * - A connection rests after each answer before it is used again. A second, unrequested answer arrives in that time,
  *   and is not taken for the answer to the next request.
- * - `100 Continue` is removed. The client library takes an unrequested one for a broken answer.
+ * - Informational answers (1xx) are removed. The client library takes an unrequested `100 Continue` for a broken answer.
  */
 export type Connections = {
   /** Sends a request on a connection that has rested, or on a new one. False if all connections are in use. */
@@ -128,30 +128,30 @@ function watchBytes(socket: Socket, connection: Connection): void {
       socket.destroy(new Error("a byte came that no request had asked for"));
       return null;
     }
-    const { rest, isWhole } = withoutContinue(held === null ? chunk : Buffer.concat([held, chunk]));
+    const { rest, isWhole } = withoutInformational(held === null ? chunk : Buffer.concat([held, chunk]));
     held = isWhole ? null : rest;
     return isWhole && rest.length > 0 ? rest : null;
   };
 }
 
-const CONTINUE = Buffer.from("HTTP/1.1 100");
+const INFORMATIONAL = Buffer.from("HTTP/1.1 1");
 const HEAD_END = "\r\n\r\n";
-/** The largest `100 Continue` that is waited for. */
-const MAX_CONTINUE_BYTES = 4096;
+/** The largest one that is waited for. */
+const MAX_INFORMATIONAL_BYTES = 4096;
 
-function mayBeContinue(bytes: Buffer): boolean {
-  const compared = Math.min(bytes.length, CONTINUE.length);
-  for (let at = 0; at < compared; at++) if (bytes[at] !== CONTINUE[at]) return false;
+function mayBeInformational(bytes: Buffer): boolean {
+  const compared = Math.min(bytes.length, INFORMATIONAL.length);
+  for (let at = 0; at < compared; at++) if (bytes[at] !== INFORMATIONAL[at]) return false;
   return true;
 }
 
-/** Removes each `100 Continue`. `isWhole` is false if the rest may be the beginning of one. */
-function withoutContinue(bytes: Buffer): { rest: Buffer; isWhole: boolean } {
+/** Removes each informational answer. `isWhole` is false if the rest may be the beginning of one. */
+function withoutInformational(bytes: Buffer): { rest: Buffer; isWhole: boolean } {
   let rest = bytes;
   while (rest.length > 0) {
-    if (!mayBeContinue(rest)) break;
+    if (!mayBeInformational(rest)) break;
     const end = rest.indexOf(HEAD_END);
-    if (end < 0) return { rest, isWhole: rest.length > MAX_CONTINUE_BYTES };
+    if (end < 0) return { rest, isWhole: rest.length > MAX_INFORMATIONAL_BYTES };
     rest = rest.subarray(end + HEAD_END.length);
   }
   return { rest, isWhole: true };
