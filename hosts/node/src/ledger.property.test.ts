@@ -22,13 +22,15 @@ import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 /** The laws that the ledger in memory keeps, kept by this one: its cache, its commits and its file. */
 const folder = mkdtempSync(join(tmpdir(), "laws-"));
 let database: DatabaseSync;
+let ledger: NodeLedger | undefined;
 let crashes = 0;
 
 before(() => {
   database = openDatabase(join(folder, "gateway.sqlite"), "NORMAL");
 });
 
-after(() => {
+after(async () => {
+  await ledger?.close();
   database.close();
   rmSync(folder, { recursive: true });
 });
@@ -40,13 +42,14 @@ test("on the way the ledger was begun anew, with nothing but its file", () => {
   assert.ok(crashes > (isDeep ? 10 : 0), `${crashes} times`);
 });
 
-function openWorld(clock: { now(): number }): WorldHost {
+async function openWorld(clock: { now(): number }): Promise<WorldHost> {
+  await ledger?.close();
   for (const table of tableNames) database.exec(`DELETE FROM ${sqlName(table)}`);
-  let ledger = begin();
+  let open = begin();
   let delivered: readonly Delivery[] = [];
 
   function begin(): NodeLedger {
-    return openNodeLedger(database, {
+    ledger = openNodeLedger(database, {
       now: clock.now,
       epoch: 1,
       onAlert: () => undefined,
@@ -54,6 +57,7 @@ function openWorld(clock: { now(): number }): WorldHost {
         throw error;
       },
     });
+    return ledger;
   }
 
   /** The deliveries of a command, and theirs. A chain of them can come back to a partition. */
@@ -98,8 +102,8 @@ function openWorld(clock: { now(): number }): WorldHost {
   return {
     async apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> {
       delivered = deliveriesOf(partition, command);
-      const reply = await ledger.run(() => send(partition, command));
-      await ledger.flush();
+      const reply = await open.run(() => send(partition, command));
+      await open.flush();
       return reply;
     },
     delivered: () => delivered,
@@ -111,8 +115,8 @@ function openWorld(clock: { now(): number }): WorldHost {
         .map((stored) => ({ partition: String(stored.partition), row: tableSql[table].toRow(stored) as never })),
     async crash() {
       crashes += 1;
-      await ledger.close();
-      ledger = begin();
+      await open.close();
+      open = begin();
     },
   };
 }
