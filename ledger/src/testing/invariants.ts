@@ -168,9 +168,15 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
     };
   }
 
+  /** A limit deletes the rows of days before yesterday. */
+  function isForgotten(day: number): boolean {
+    return day < windowStart("day", clock.now) - DAY_MS;
+  }
+
   /** L3. */
   function checkAllowed(partition: Partition, limit: Partition, at: number): void {
     const day = Date.parse(windowName("day", at));
+    if (isForgotten(day)) return;
     const { used, held } = usedOf(partition, limit, at);
     const allowed = host.rows(limit).get("allowance", allowanceId(day, partition))?.allowedNanoUsd ?? 0;
     assert.ok(used + held <= allowed, `L3: ${partition} used and holds ${used + held} of ${allowed} of ${limit}`);
@@ -178,7 +184,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model,
 
   /** L4, L17 and L18. */
   function checkLimit(limit: Partition, day: number): void {
-    if (day < windowStart("day", clock.now) - DAY_MS) return;
+    if (isForgotten(day)) return;
     const rows = host.rows(limit);
     const own = rows.list("allowance", { limit: 10_000 }).filter(({ id }) => id.startsWith(`${day} `));
     const used = sumOf(own.map(({ usedNanoUsd }) => usedNanoUsd));
