@@ -21,7 +21,9 @@ function openHost(): MortalHost {
   }
 
   async function ask(url: string, body: object): Promise<unknown> {
-    const response = await fetch(`${url}/__ledger`, { method: "POST", body: JSON.stringify(body) });
+    // A later life may have the port of an earlier one, whose connections are dead.
+    const headers = { connection: "close" };
+    const response = await fetch(`${url}/__ledger`, { method: "POST", headers, body: JSON.stringify(body) });
     if (response.status !== 200) throw new Error(`the ledger's door answered ${response.status}`);
     return response.json();
   }
