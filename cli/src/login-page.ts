@@ -33,7 +33,7 @@ export async function signInBrowser(
   const typing = new AbortController();
   try {
     const named = Object.entries(terms).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const url = `${gateway}/#/login?${new URLSearchParams([["callback", callback], ["state", state], ...named])}`;
+    const url = `${gateway}/login?${new URLSearchParams([["callback", callback], ["state", state], ...named])}`;
     context.say(`Sign in with your wallet on this page:\n\n  ${url}\n`);
     if (opensPage) context.openPage(url);
     const late = new Promise<never>((_, reject) => {

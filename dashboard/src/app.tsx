@@ -1,131 +1,108 @@
 import { ownValue } from "@inference/protocol/own-value";
-import { Component, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { Link } from "wouter";
 import { useStatus } from "./gateway.ts";
-import { Home } from "./home/home.tsx";
-import { Models } from "./models/models.tsx";
-import { Loading, Note } from "./parts.tsx";
+import { Banner, Loading, Note } from "./parts.tsx";
 import { useRoute } from "./route.ts";
-import { Status } from "./status/status.tsx";
+import { Header } from "./shell/header.tsx";
+import { BottomBar, Links, Side } from "./shell/navigation.tsx";
+import { places } from "./shell/places.ts";
+import { useSession } from "./wallet/session.ts";
 
-/** Loaded on demand, so that the first view is small. */
-const WalletCorner = lazy(() => import("./wallet/corner.tsx"));
-const Dollars = lazy(() => import("./dollars/dollars.tsx"));
-const Keys = lazy(() => import("./keys/keys.tsx"));
-const Spending = lazy(() => import("./spending/spending.tsx"));
-const Receipt = lazy(() => import("./spending/receipt.tsx"));
-const Agents = lazy(() => import("./agents/agents.tsx"));
-const Verify = lazy(() => import("./verify/verify.tsx"));
-const Login = lazy(() => import("./login/login.tsx"));
-
-type Place = {
-  title: string;
-  show: () => ReactNode;
-  isListed?: boolean;
-  hasGap?: boolean;
-  needsWallet?: boolean;
+/** Every page is loaded when it is opened. `needsWallet`: its header loads the code of wallets at once. */
+const PAGES: Readonly<Record<string, { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>> = {
+  "": { Page: lazy(() => import("./home/home.tsx")) },
+  models: { Page: lazy(() => import("./models/models.tsx")) },
+  keys: { Page: lazy(() => import("./keys/keys.tsx")), needsWallet: true },
+  activity: { Page: lazy(() => import("./activity/activity.tsx")), needsWallet: true },
+  funds: { Page: lazy(() => import("./dollars/dollars.tsx")), needsWallet: true },
+  agents: { Page: lazy(() => import("./agents/agents.tsx")), needsWallet: true },
+  verify: { Page: lazy(() => import("./verify/verify.tsx")), needsWallet: true },
+  status: { Page: lazy(() => import("./status/status.tsx")) },
+  settings: { Page: lazy(() => import("./settings/settings.tsx")), needsWallet: true },
+  login: { Page: lazy(() => import("./login/login.tsx")), needsWallet: true },
 };
-
-const PLACES: Readonly<Record<string, Place>> = {
-  "": { title: "Overview", show: () => <Home />, isListed: true },
-  models: { title: "Models and prices", show: () => <Models />, isListed: true },
-  dollars: { title: "Add dollars", show: () => <Dollars />, isListed: true, hasGap: true, needsWallet: true },
-  keys: { title: "Keys", show: () => <Keys />, isListed: true, needsWallet: true },
-  spending: { title: "Spending", show: () => <Spending />, isListed: true, needsWallet: true },
-  agents: { title: "Agents", show: () => <Agents />, isListed: true, needsWallet: true },
-  status: { title: "Status and reserves", show: () => <Status />, isListed: true, hasGap: true },
-  verify: { title: "Check a bill", show: () => <Verify />, isListed: true, needsWallet: true },
-  receipt: { title: "Receipt", show: () => <Receipt />, needsWallet: true },
-  login: { title: "Log in a program", show: () => <Login />, needsWallet: true },
-};
+const Landing = lazy(() => import("./home/landing.tsx"));
 
 export function App(): ReactNode {
   const { place, rest } = useRoute();
   const main = useRef<HTMLElement>(null);
   const shown = useRef(place);
-  const at = ownValue(PLACES, place);
+  const session = useSession();
+  const { data: status } = useStatus();
+  const at = ownValue(PAGES, place);
+  const title = places.find(({ name }) => name === place)?.title ?? (at === undefined ? "Not found" : "Log in");
+  const isLanding = place === "" && session === null;
   useEffect(() => {
-    document.title = `${at?.title ?? "Not found"} · Inference`;
+    const name = status?.operator.name ?? "";
+    document.title = isLanding ? name : [title, ...(name === "" ? [] : [name])].join(" · ");
+  }, [title, isLanding, status]);
+  useEffect(() => {
     if (shown.current === place) return;
     shown.current = place;
     // Moves the focus of a screen reader to the new content, and scrolls to its beginning.
     main.current?.focus();
     scrollTo(0, 0);
-  }, [place, at]);
+  }, [place]);
+  const page = (
+    <main id="main" ref={main} tabIndex={-1}>
+      <OtherAddress />
+      <Boundary key={`${place}/${rest}`}>
+        <Suspense fallback={<Loading what="page" height={320} />}>
+          {isLanding ? <Landing /> : at === undefined ? <NotFound /> : <at.Page />}
+        </Suspense>
+      </Boundary>
+    </main>
+  );
+  const skip = (
+    <button type="button" className="skip" onClick={() => main.current?.focus()}>
+      Skip to the content
+    </button>
+  );
+  if (isLanding) {
+    return (
+      <div className="landing">
+        {skip}
+        <Away />
+        {page}
+        <Links />
+      </div>
+    );
+  }
   return (
     <div className="frame">
-      <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
-      </button>
+      {skip}
       <Side place={place} />
       <div className="body">
-        <header className="top">
-          <Corner isNeeded={at?.needsWallet === true} />
-        </header>
-        <main id="main" ref={main} tabIndex={-1}>
-          <OtherAddress />
-          <Boundary key={`${place}/${rest}`}>
-            <Suspense fallback={<Loading what="page" />}>{at?.show() ?? <NotFound />}</Suspense>
-          </Boundary>
-        </main>
-        <Foot />
+        <Header place={place} needsWallet={at?.needsWallet === true} />
+        <Away />
+        {page}
+        <Links />
       </div>
+      <BottomBar place={place} />
     </div>
   );
 }
 
-/** Loads the wallet's code if a wallet was connected before, else on demand. */
-function Corner({ isNeeded }: { isNeeded: boolean }): ReactNode {
-  const [isAsked, ask] = useState(false);
-  const [wasUsed, use] = useState(() => localStorage.getItem("wallet.recentConnectorId") !== null);
+/** While the service does not answer: one banner, and the figures stay as they were read. */
+function Away(): ReactNode {
+  const { error, isFetching, refetch } = useStatus();
+  const queries = useQueryClient();
+  const isAway = error !== null;
   useEffect(() => {
-    if (isNeeded) use(true);
-  }, [isNeeded]);
-  const button = (
-    <button type="button" onClick={() => ask(true)}>
-      Connect a wallet
-    </button>
-  );
-  if (!isAsked && !wasUsed && !isNeeded) return button;
+    if (!isAway) return;
+    const timer = setInterval(async () => {
+      const { isSuccess } = await refetch();
+      if (isSuccess) await queries.refetchQueries({ type: "active" });
+    }, 5_000);
+    return () => clearInterval(timer);
+  }, [isAway, refetch, queries]);
+  if (!isAway) return null;
   return (
-    <Suspense fallback={button}>
-      <WalletCorner opensAtOnce={isAsked} />
-    </Suspense>
-  );
-}
-
-function Side({ place }: { place: string }): ReactNode {
-  return (
-    <nav className="side" aria-label="Places">
-      <a className="brand" href="#/">
-        <span aria-hidden="true" className="badge good">
-          $
-        </span>
-        Inference
-      </a>
-      <ul className="places">
-        {Object.entries(PLACES).map(([name, { title, isListed, hasGap }]) =>
-          isListed ? (
-            <li key={name} className={hasGap ? "gap" : undefined}>
-              <a href={`#/${name}`} aria-current={name === place ? "page" : undefined}>
-                {title}
-              </a>
-            </li>
-          ) : null,
-        )}
-      </ul>
-    </nav>
-  );
-}
-
-function Foot(): ReactNode {
-  const status = useStatus();
-  return (
-    <footer>
-      <a href="/docs">Documentation of the API</a>
-      <a href="/llms.txt">For language models</a>
-      <a href="#/status">Status</a>
-      {status.data === undefined ? null : <span>Version {status.data.version}</span>}
-    </footer>
+    <Banner>
+      The service does not answer. Your balance is not affected. {isFetching ? "Trying now." : "Trying again every 5 s."}
+    </Banner>
   );
 }
 
@@ -145,11 +122,11 @@ function OtherAddress(): ReactNode {
 
 function NotFound(): ReactNode {
   return (
-    <div className="head">
+    <div className="empty">
       <h1>There is no such page</h1>
-      <p>
-        Go to the <a href="#/">overview</a>.
-      </p>
+      <Link className="button" href="/">
+        Home
+      </Link>
     </div>
   );
 }
@@ -157,11 +134,9 @@ function NotFound(): ReactNode {
 /** Keeps the other pages when one fails. */
 class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state = { error: undefined as unknown };
-
   static getDerivedStateFromError(error: unknown): { error: unknown } {
     return { error };
   }
-
   override render(): ReactNode {
     if (this.state.error === undefined) return this.props.children;
     return (

@@ -33,7 +33,7 @@ import {
 const MNEMONIC = "test test test test test test test test test test test junk";
 const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 /** Every screen, without those whose address names something. */
-const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status", "verify", "nowhere"];
+const PLACES = ["", "models", "funds", "keys", "activity", "agents", "status", "verify", "settings", "nowhere"];
 
 /** Interrupted payments, rare flows, and accessibility. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
@@ -57,7 +57,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
   describe("loaded again in each state, the page continues: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
       const { page, close } = await openWindow();
-      await go(page, "dollars");
+      await go(page, "funds");
       await click(page, "Development wallet");
       const before = await fundsOf(31_337);
       await setRule(page, { method: "eth_signTypedData_v4", does: "hang" });
@@ -80,7 +80,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
 
     test("from a secondary chain, in each step of the bridge", async () => {
       const { page, close } = await openWindow();
-      await go(page, "dollars");
+      await go(page, "funds");
       await click(page, "Development wallet");
       const before = await fundsOf(31_339);
       await beginReloads(page);
@@ -101,7 +101,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     test("in the market, where tokens cost less than a dollar", async () => {
       await buyToPar(devnet.ready, 4);
       const { page, close } = await openWindow();
-      await go(page, "dollars");
+      await go(page, "funds");
       await click(page, "Development wallet");
       await page.getByLabel(CHAINS[31_337]).check();
       await page.getByText("at the moment for more").waitFor();
@@ -184,7 +184,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       args: [safe, 9_000_000n],
     } as const;
     await giver.writeContract({ ...gift, chain: null });
-    await go(page, "dollars");
+    await go(page, "funds");
     await click(page, "Safe");
     await page.getByLabel(CHAINS[31_338]).check();
     await page.getByText("Your smart account is not on Secondary 1.").waitFor();
@@ -220,7 +220,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     // Under another name it is not a node of the gateway.
     node.hostname = "localhost";
     // A link cannot choose the node.
-    await page.goto(`${url}/?node=${encodeURIComponent(node.href)}#/verify?receipt=${receipt}`);
+    await page.goto(`${url}/verify?node=${encodeURIComponent(node.href)}&receipt=${receipt}`);
     ok(await page.getByLabel("The service's node").isChecked());
     await page.getByLabel("My own node").check();
     await page.getByText(`The link that opened this page named ${node.host}.`).waitFor();
@@ -256,15 +256,14 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       });
       await go(page, "keys");
       await click(page, "Development wallet with a balance");
-      await click(page, "Sign in");
-      await page.getByRole("heading", { name: "Your keys" }).waitFor();
+        await page.getByRole("heading", { name: "Your keys" }).waitFor();
       const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
-      for (const place of [...PLACES, `receipt/${receipt}`, login]) {
+      for (const place of [...PLACES, `activity/${receipt}`, login]) {
         await go(page, place);
         await page.waitForLoadState("networkidle");
         await main(page).getByRole("heading", { level: 1 }).waitFor();
-        findings.push(...(await axeFindings(page)).map((finding) => `${colorScheme} #/${place}: ${finding}`));
-        equal(await overflow(page), 0, `${colorScheme} #/${place}`);
+        findings.push(...(await axeFindings(page)).map((finding) => `${colorScheme} /${place}: ${finding}`));
+        equal(await overflow(page), 0, `${colorScheme} /${place}`);
       }
       deepEqual(problems, []);
       await close();

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { createTestClient, http } from "viem";
-import { leftUsd } from "./format.ts";
+import { usd } from "./format.ts";
 import { missingChromium, setRule, type WatchedPage } from "./testing/browser.ts";
 import {
   added,
@@ -35,13 +35,12 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     });
     after(() => opened?.close());
 
-    test("the first view loads at most 170 kB of scripts, all from the gateway", async () => {
+    test("the first view loads at most 120 kB of scripts, all from the gateway", async () => {
       const { page, problems, scriptBytes } = opened;
       await go(page, "");
       await main(page).getByText("every dollar is there").waitFor();
-      await page.getByRole("button", { name: "Connect a wallet" }).waitFor();
       const bytes = await scriptBytes();
-      ok(bytes > 50_000 && bytes <= 170_000, `${bytes} bytes`);
+      ok(bytes > 50_000 && bytes <= 120_000, `${bytes} bytes`);
       deepEqual(problems, []);
     });
 
@@ -54,15 +53,16 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
 
     test("a wallet that is chosen at the top of the page closes the list of wallets", async () => {
       const { page } = opened;
-      await page.getByRole("button", { name: "Connect a wallet" }).click();
+      await go(page, "models");
+      await page.getByRole("button", { name: "Log in" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
-      await dialog.waitFor({ state: "hidden" });
+      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("banner").getByText(/^Balance \$/).waitFor();
     });
 
     test("the quote box says what a request costs at most", async () => {
       const { page } = opened;
-      await go(page, "models");
       await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
       await page.getByLabel("Input tokens").fill("1000");
       await page.getByLabel("Output tokens").fill("2000");
@@ -73,7 +73,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   for (const chainId of ACTIVATED_FROM) {
     test(`from no wallet to an answered request, with dollars of chain ${chainId}`, async () => {
       const { page, problems, close } = await openWindow();
-      await go(page, "dollars");
+      await go(page, "funds");
       await click(page, "Development wallet");
       await pay(page, chainId, "3");
       await added(page);
@@ -93,7 +93,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
 
   test("a wallet that declines, or that cannot pay for the transaction, is told what to do", async () => {
     const { page, close } = await openWindow();
-    await go(page, "dollars");
+    await go(page, "funds");
     await click(page, "Development wallet");
     await setRule(page, { method: "wallet_switchEthereumChain", does: "reject" });
     await page.getByLabel(CHAINS[31_338]).check();
@@ -122,7 +122,6 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     const { page, problems, close } = await openWindow();
     await go(page, "keys");
     await click(page, "Development wallet");
-    await click(page, "Sign in");
     await page.getByLabel("Name").fill("cli");
     await click(page, "Next: see what you sign");
     await setRule(page, { method: "personal_sign", does: "reject" });
@@ -166,7 +165,6 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     await go(page, "keys");
     await click(page, "Development wallet");
-    await click(page, "Sign in");
     await main(page).getByText("Add a webhook").click();
     await page.getByLabel("URL").fill(hook);
     await page.getByLabel("Agent's offer ended").uncheck();
@@ -188,15 +186,14 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   test("spending is shown, downloaded, and followed to the chain", async () => {
     const { page, problems, close } = await openWindow();
     const receipt = await ask();
-    await go(page, "spending");
+    await go(page, "activity");
     await click(page, "Development wallet with a balance");
-    await click(page, "Sign in");
     await page.getByRole("heading", { name: "By model" }).waitFor();
     const [session = ""] = await page.evaluate(() => Object.values(sessionStorage) as string[]);
-    type Credits = { data: { available_nano_usd: number; total_credits_nano_usd: number } };
+    type Credits = { data: { available_nano_usd: number } };
     const { data } = (await (await call("credits", session)).json()) as Credits;
-    const left = leftUsd(data.available_nano_usd, data.total_credits_nano_usd);
-    await page.getByText(left, { exact: true }).waitFor();
+    const left = usd(data.available_nano_usd);
+    await main(page).getByText(left, { exact: true }).waitFor();
     const refused = await (await call("chat/completions", session, CHAT)).text();
     match(refused, /An API key spends the wallet's balance instead.*"capacity_exhausted"/);
     await page.getByLabel("Find").fill(receipt.slice(-8));

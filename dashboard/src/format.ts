@@ -5,45 +5,31 @@ export function usd(nanoUsd: number | bigint): string {
   return grouped(formatDecimal(BigInt(nanoUsd), 9));
 }
 
-/** To the cent, for display only. Below a cent: the first two digits that are not zero. */
-export function shortUsd(nanoUsd: number | bigint): string {
+/** An estimate, to the cent: `$0.02`. Write "about" before it. Below a cent: the first two digits that are not zero. */
+export function roughUsd(nanoUsd: number | bigint): string {
   const nano = BigInt(nanoUsd);
-  const half = stepOf(nano) / 2n;
-  return inSteps(nano < 0n ? nano - half : nano + half, stepOf(nano));
-}
-
-/** A used amount, to the cent, rounded up. */
-export function usedUsd(nanoUsd: number | bigint): string {
-  return usd(roundedUp(BigInt(nanoUsd)));
+  let step = 10_000_000n;
+  while (nano !== 0n && nano < step && step > 1n) step /= 10n;
+  if (nano < 10_000_000n && step > 1n) step /= 10n;
+  return usd(((nano + step / 2n) / step) * step);
 }
 
 /**
- * A remaining amount, to the cent, rounded down: the shown amount can be spent.
+ * An exact amount in two parts: the cents, and the digits below them.
  *
- * @param whole The total. The result and `usedUsd` of the rest add up to it.
+ * @param places The least number of decimals, so that the points of a column align.
  */
-export function leftUsd(nanoUsd: number | bigint, whole?: number | bigint): string {
-  const nano = BigInt(nanoUsd);
-  if (whole !== undefined && BigInt(whole) > nano) return usd(BigInt(whole) - roundedUp(BigInt(whole) - nano));
-  const step = stepOf(nano);
-  return inSteps(nano < 0n ? nano - step + 1n : nano, step);
+export function partsOfUsd(nanoUsd: number | bigint, places = 2): [cents: string, rest: string] {
+  const text = usd(nanoUsd);
+  const point = text.indexOf(".");
+  const whole = text.padEnd(point + 1 + places, "0");
+  const isBelowCent = /^-?\$0\.00/.test(whole);
+  return isBelowCent ? [whole, ""] : [whole.slice(0, point + 3), whole.slice(point + 3)];
 }
 
-function roundedUp(nano: bigint): bigint {
-  const step = stepOf(nano);
-  return ((nano + step - 1n) / step) * step;
-}
-
-/** The nano-dollars of the last digit that is shown. */
-function stepOf(nano: bigint): bigint {
-  const size = nano < 0n ? -nano : nano;
-  let step = 10_000_000n;
-  while (size !== 0n && size < step && step > 1n) step /= 10n;
-  return size < 10_000_000n && step > 1n ? step / 10n : step;
-}
-
-function inSteps(nano: bigint, step: bigint): string {
-  return grouped(formatDecimal((nano / step) * step, 9));
+/** The decimals that a column needs: the most that one of its amounts has. */
+export function placesOf(amounts: readonly (number | bigint)[]): number {
+  return Math.max(2, ...amounts.map((nano) => usd(nano).split(".")[1]?.length ?? 2));
 }
 
 /** Token units, 1e-6 dollar. */
@@ -60,8 +46,25 @@ function grouped(decimal: string): string {
 const COUNT = new Intl.NumberFormat("en-US");
 export const count = (value: number): string => COUNT.format(value);
 
-const DAY_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-export const when = (time: string | number): string => DAY_TIME.format(new Date(time));
+const [DAY, MINUTE, SECOND] = (
+  [
+    { day: "numeric", month: "short" },
+    { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+    { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+  ] as const
+).map((parts) => new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...parts }));
+const at = (format: Intl.DateTimeFormat | undefined, time: string | number) => format?.format(new Date(time)) ?? "";
+
+/** `17 Nov`, in UTC. */
+export const day = (time: string | number): string => at(DAY, time);
+
+/** In UTC: today `14:31:02`, in the last months `17 Nov, 09:12`, else with the year. */
+export function when(time: string | number, now = Date.now()): string {
+  const [date, today] = [time, now].map((each) => new Date(each).toISOString().slice(0, 10));
+  if (date === today) return at(SECOND, time);
+  const year = Math.abs(now - Date.parse(`${date}`)) < 300 * 86_400_000 ? "" : ` ${date?.slice(0, 4)}`;
+  return `${day(time)}${year}, ${at(MINUTE, time)}`;
+}
 
 /** `in 3 hours`, `5 minutes ago`. */
 export function fromNow(time: string, now = Date.now()): string {

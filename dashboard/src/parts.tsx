@@ -1,24 +1,29 @@
 import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { leftUsd, shortUsd, usd, usedUsd } from "./format.ts";
+import { Check, Copy } from "lucide-react";
+import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { partsOfUsd } from "./format.ts";
 
-export function Head({ title, children }: { title: string; children?: ReactNode }): ReactNode {
+/** The title of a page, one sentence about it at most, and its actions. */
+export function Head({ title, side, children }: { title: ReactNode; side?: ReactNode; children?: ReactNode }) {
   return (
     <div className="head">
-      <h1>{title}</h1>
-      {children === undefined ? null : <p>{children}</p>}
+      <div>
+        <h1>{title}</h1>
+        {children === undefined ? null : <p>{children}</p>}
+      </div>
+      {side === undefined ? null : <div className="row">{side}</div>}
     </div>
   );
 }
 
-/** A part of a page with a title. */
-export function Card({ title, side, children, className = "" }: CardParts): ReactNode {
+/** A part of a page with a title. `isFlush`: its content reaches the edges, as a table or `ul.rows`. */
+export function Card({ title, side, children, className = "", isFlush = false }: CardParts): ReactNode {
   const id = useId();
   return (
-    <section className={`card ${className}`} aria-labelledby={id}>
-      <div className="row apart">
+    <section className={`card ${isFlush ? "flush" : ""} ${className}`} aria-labelledby={id}>
+      <div className="row apart card-head">
         <h2 id={id} tabIndex={-1}>
           {title}
         </h2>
@@ -28,7 +33,7 @@ export function Card({ title, side, children, className = "" }: CardParts): Reac
     </section>
   );
 }
-type CardParts = { title: string; side?: ReactNode; children: ReactNode; className?: string };
+type CardParts = { title: ReactNode; side?: ReactNode; children: ReactNode; className?: string; isFlush?: boolean };
 
 /** If a focused button disappears, the heading of its replacement gets the focus. */
 export function KeepFocus({ children }: { children: ReactNode }): ReactNode {
@@ -69,52 +74,75 @@ export function Badge({ kind = "plain", children }: { kind?: Kind; children: Rea
   return <span className={`badge ${kind}`}>{children}</span>;
 }
 
-/** One large number with its label. */
-export function Figure({ label, children, about }: { label: string; children: ReactNode; about?: ReactNode }) {
+/** One large number with its label. `isOne`: the one figure of the page. Several stand in a `div.stats`. */
+export function Stat({ label, children, about, isOne = false }: StatParts): ReactNode {
   return (
     <div className="stack tight">
       <span className="label">{label}</span>
-      <span className="figure">{children}</span>
-      {about === undefined ? null : <span className="small quiet">{about}</span>}
+      <span className={`figure ${isOne ? "one" : ""}`}>{children}</span>
+      {about === undefined ? null : <span className="hint">{about}</span>}
+    </div>
+  );
+}
+type StatParts = { label: ReactNode; children: ReactNode; about?: ReactNode; isOne?: boolean };
+
+/**
+ * An exact amount, never rounded. Digits below a cent are quiet, unless the amount is less than a cent.
+ *
+ * @param places The least number of decimals: `placesOf` for the amounts of a column.
+ */
+export function Amount({ nanoUsd, places }: { nanoUsd: number | bigint; places?: number | undefined }): ReactNode {
+  const [cents, rest] = partsOfUsd(nanoUsd, places);
+  return (
+    <span className="amount">
+      {cents}
+      {rest === "" ? null : <span className="rest">{rest}</span>}
+    </span>
+  );
+}
+
+/** The place of something that is being read, in its final size. Appears after 150 ms. */
+export function Skeleton({ height = 20, width, lines = 1 }: SkeletonParts): ReactNode {
+  const style: CSSProperties = { height, ...(width === undefined ? {} : { width }) };
+  return Array.from({ length: lines }, (_, index) => <span key={index} className="skeleton" style={style} />);
+}
+type SkeletonParts = { height?: number; width?: number; lines?: number };
+
+export function Loading({ what, height = 96 }: { what: string; height?: number }): ReactNode {
+  return (
+    <div role="status">
+      <span className="hidden">Loading the {what} …</span>
+      <Skeleton height={height} />
     </div>
   );
 }
 
-/**
- * A short amount with an exact tooltip. A remaining amount is rounded down and a used one up, so that both add up to
- * `leftOf`.
- */
-export function Amount({ nano, leftOf, isExact = false, isLeft = false, isUsed = false }: AmountParts): ReactNode {
-  const short = isUsed ? usedUsd : shortUsd;
+/** Nothing is there: one sentence, and what to do about it. */
+export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }): ReactNode {
   return (
-    <span className="number" title={usd(nano)}>
-      {isExact ? usd(nano) : isLeft || leftOf !== undefined ? leftUsd(nano, leftOf) : short(nano)}
-    </span>
+    <div className="empty" role="status">
+      <p>{children}</p>
+      {action}
+    </div>
   );
 }
-type AmountParts = {
-  nano: number | bigint;
-  leftOf?: number | bigint | undefined;
-  isExact?: boolean;
-  isLeft?: boolean;
-  isUsed?: boolean;
-};
 
-export function Loading({ what }: { what: string }): ReactNode {
+/** Above the page, while something is wrong with all of it. */
+export function Banner({ children }: { children: ReactNode }): ReactNode {
   return (
-    <p className="quiet" role="status">
-      Loading the {what} …
-    </p>
+    <div className="banner" role="status">
+      {children}
+    </div>
   );
 }
 
 /** The data of a query, its loading state, or its error. */
-export function Read<T>({ from, what, children }: ReadParts<T>): ReactNode {
+export function Read<T>({ from, what, height = 96, children }: ReadParts<T>): ReactNode {
   if (from.data !== undefined) return children(from.data);
-  if (from.error === null) return <Loading what={what} />;
+  if (from.error === null) return <Loading what={what} height={height} />;
   return <Failure error={from.error} again={() => void from.refetch()} />;
 }
-type ReadParts<T> = { from: UseQueryResult<T>; what: string; children: (data: T) => ReactNode };
+type ReadParts<T> = { from: UseQueryResult<T>; what: string; height?: number; children: (data: T) => ReactNode };
 
 export function Failure({ error, again }: { error: unknown; again?: () => void }): ReactNode {
   return (
@@ -160,12 +188,12 @@ export function Field({ label, about, error, children }: FieldParts): ReactNode 
         ...(described === "" ? {} : { "aria-describedby": described }),
       })}
       {about === undefined ? null : (
-        <span id={hint} className="small quiet">
+        <span id={hint} className="hint">
           {about}
         </span>
       )}
       {error === undefined ? null : (
-        <span id={wrong} className="small badge bad">
+        <span id={wrong} className="badge bad">
           {error}
         </span>
       )}
@@ -179,7 +207,8 @@ type FieldParts = {
   children: (props: { id: string; "aria-invalid": boolean; "aria-describedby"?: string }) => ReactNode;
 };
 
-export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): ReactNode {
+/** @param isIcon Without its label, beside a value. */
+export function CopyButton({ text, label = "Copy", isIcon = false }: CopyParts): ReactNode {
   const [said, setSaid] = useState<string>();
   useEffect(() => {
     if (said === undefined) return;
@@ -192,34 +221,48 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       () => setSaid("Select it and copy it"),
     );
   };
+  const icon = said === "Copied" ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />;
   return (
-    <button type="button" className="little" onClick={copy}>
-      <span aria-live="polite">{said ?? label}</span>
+    <button
+      type="button"
+      className={isIcon ? "icon little" : "plain little"}
+      aria-label={isIcon ? (said ?? label) : undefined}
+      onClick={copy}
+    >
+      {icon}
+      {isIcon ? null : <span aria-live="polite">{said ?? label}</span>}
     </button>
   );
 }
 
-/** Code with a button that copies it. */
-export function Code({ text, label }: { text: string; label: string }): ReactNode {
-  return (
-    <div className="stack tight">
-      <div className="row apart">
-        <span className="label">{label}</span>
-        <CopyButton text={text} />
-      </div>
-      <pre>
-        <code>{text}</code>
-      </pre>
-    </div>
-  );
-}
-
-/** The used part of a whole. The numbers are text beside it. */
+/** The used part of a whole, amber from 85 % on. The numbers are text beside it. */
 export function Meter({ used, whole }: { used: number; whole: number }): ReactNode {
   const part = whole === 0 ? 0 : Math.min(1, used / whole);
   return (
-    <div className={`meter ${part > 0.85 ? "warn" : ""}`} aria-hidden="true">
+    <div className={`meter ${part >= 1 ? "bad" : part > 0.85 ? "warn" : ""}`} aria-hidden="true">
       <div style={{ width: `${part * 100}%` }} />
     </div>
   );
 }
+
+/** One choice of a few, such as a range: radio buttons in a row. */
+export function Segments<T extends string>({ label, value, options, set }: SegmentParts<T>): ReactNode {
+  const name = useId();
+  return (
+    <fieldset className="segments" aria-label={label}>
+      {options.map(([option, text]) => (
+        <label key={option}>
+          <input type="radio" name={name} checked={option === value} onChange={() => set(option)} />
+          {text}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+type SegmentParts<T> = {
+  label: string;
+  value: T;
+  options: readonly (readonly [T, string])[];
+  set: (value: T) => void;
+};
+type CopyParts = { text: string; label?: string; isIcon?: boolean };

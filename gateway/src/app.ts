@@ -5,19 +5,20 @@ import type { GatewayContext, GatewayEnv, Handler, HostBindings } from "./http/c
 import { errorResponse } from "./http/errors.ts";
 import { everyRequest } from "./http/every-request.ts";
 import { endpoints } from "./routes/all.ts";
+import { dashboardAt } from "./routes/dashboard-page.ts";
 import type { Endpoint } from "./routes/endpoint.ts";
 
 export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
 
 /**
- * The gateway as an HTTP service. A path that no endpoint has is 404, even if the provider has it. Each path has one
- * handler and no middleware, so the router builds no chain of handlers.
+ * The gateway as an HTTP service. A path that no endpoint has is 404, even if the provider has it; a browser gets the
+ * dashboard there. Each path has one handler and no middleware, so the router builds no chain of handlers.
  */
 export function makeApp(gateway: Gateway): App {
   const app = new Hono<GatewayEnv>({ strict: false });
   const asEvery = everyRequest(gateway);
   for (const [pattern, handle] of handlersByPattern(gateway)) app.all(pattern, asEvery(handle));
-  app.notFound(asEvery((context) => notFound(context)));
+  app.notFound(asEvery((context) => dashboardAt(context) ?? notFound(context)));
   return app;
 }
 

@@ -4,6 +4,7 @@ import type { Settlement } from "@inference/protocol/use-leaf";
 import { MAX_MODELS } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
+import type { ServiceConfig } from "./operator/service-settings.ts";
 import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
 import type { BillingConfig } from "./upstream/billing-url.ts";
 import { profileNames } from "./upstream/profiles/all.ts";
@@ -71,8 +72,7 @@ export const limits = {
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */
   slowestReaderBytesPerS: 8 * 1024,
-  // A whole answer up to this size is parsed, in at most 60 ms, before it is sent. So an error inside it can still set
-  // the status, and an answer with an `Idempotency-Key` is kept.
+  // A whole answer up to this size is parsed (60 ms) before it is sent: an error in it sets the status, and it is kept.
   gatheredAnswerBytes: 1024 * 1024,
   /** The same while memory is short. */
   smallAnswerBytes: 64 * 1024,
@@ -268,6 +268,7 @@ export type OperatorConfig = ValuesOf<typeof operatorSettings> & {
   /** How long receipts are kept. Their totals are kept forever. */
   receiptMs: number;
   webhookTargets: "public" | "local";
+  service: ServiceConfig;
 };
 
 /** The models of an alias. */

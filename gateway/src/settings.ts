@@ -20,6 +20,7 @@ import {
 } from "./config.ts";
 import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./load/body-memory.ts";
+import { serviceSettings } from "./operator/service-settings.ts";
 import { address, anchor, chainIdList, httpUrl, json, shapeOf, usd, valuesOf, whole } from "./setting-fields.ts";
 import { billingSettings } from "./upstream/billing-url.ts";
 import { profiles } from "./upstream/profiles/all.ts";
@@ -114,6 +115,7 @@ export const gatewaySettings = z.object({
   SETTLER_WINDOW: whole(MAX_TRANSACTIONS, 1)
     .default(16)
     .describe("Maximum transactions of the settler that are not final."),
+  ...shapeOf(serviceSettings),
   ...shapeOf(operatorSettings),
   ...shapeOf(breakerSettings),
   ...shapeOf(queueSettings),
@@ -273,6 +275,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       breaker: settings.UPSTREAM_BREAKER_FAILURES === 0 ? null : valuesOf(breakerSettings, settings),
       queue: valuesOf(queueSettings, settings),
       failures: settings.UPSTREAM_FAILURES === 0 ? null : valuesOf(failureSettings, settings),
+      service: valuesOf(serviceSettings, settings),
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
       webhookTargets: settings.WEBHOOK_TARGETS,
     },

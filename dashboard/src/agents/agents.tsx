@@ -7,7 +7,7 @@ import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
 import { shortHex, tokenUsd } from "../format.ts";
 import { gateway } from "../gateway.ts";
-import { Amount, Badge, Card, CopyButton, Field, Figure, Head, Read } from "../parts.tsx";
+import { Amount, Badge, Card, CopyButton, Field, Stat, Head, Read } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { agentsMadeBy } from "./agents-made-by.ts";
@@ -81,18 +81,18 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }):
           side={data.owner.toLowerCase() === wallet.address.toLowerCase() ? <Badge kind="good">yours</Badge> : null}
         >
           <div className="grid">
-            <Figure label="AI capacity today" about={reserveText(data)}>
-              <Amount nano={data.capacityTodayNanoUsd} />
-            </Figure>
-            <Figure
+            <Stat label="AI capacity today" about={reserveText(data)}>
+              <Amount nanoUsd={data.capacityTodayNanoUsd} />
+            </Stat>
+            <Stat
               label="Staked for it"
               about={data.stake === 0n ? "Nobody has staked for it." : `${units(data.backing)} of it by backers`}
             >
               {units(data.stake)}
-            </Figure>
-            <Figure label="Earned, not paid out yet" about="The keeper pays it out.">
-              <Amount nano={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />
-            </Figure>
+            </Stat>
+            <Stat label="Earned, not paid out yet" about="The keeper pays it out.">
+              <Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />
+            </Stat>
           </div>
           <Read from={offer} what="offer">
             {(state) => <Offer wallet={wallet} agent={data} state={state} />}

@@ -30,8 +30,8 @@ export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
               It sells {offer.share_bps / 100} % of{" "}
               {offer.day === STANDING_DAY ? "each day's capacity" : "today's capacity"}.
             </strong>{" "}
-            Sold today: <Amount nano={today.sold_nano_usd} /> of <Amount nano={today.limit_nano_usd} />; own use:{" "}
-            <Amount nano={today.own_use_nano_usd} />. The day ends {when(today.resets_at)}.
+            Sold today: <Amount nanoUsd={today.sold_nano_usd} /> of <Amount nanoUsd={today.limit_nano_usd} />; own use:{" "}
+            <Amount nanoUsd={today.own_use_nano_usd} />. The day ends {when(today.resets_at)}.
           </p>
           <Meter used={today.sold_nano_usd + today.held_nano_usd} whole={today.limit_nano_usd} />
         </div>

@@ -1,7 +1,7 @@
 import { hasMarket, MARKET_SLIPPAGE_BPS, marketLimit, quoteMarket } from "@inference/sdk/market";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { shortUsd, tokenUsd } from "../format.ts";
+import { roughUsd, tokenUsd } from "../format.ts";
 import type { Chain } from "../gateway.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 
@@ -71,12 +71,12 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
           />
           <span>
             <strong>
-              Market: {isKnown ? `about ${shortUsd(marketCost * 1_000n)}` : "…"}
+              Market: {isKnown ? `about ${roughUsd(marketCost * 1_000n)}` : "…"}
               {isCheaper ? ", cheaper" : ""}
             </strong>
             <span className="small quiet">
               {isCheaper
-                ? `Others sell theirs there. You save about ${shortUsd(saved * 1_000n)}.`
+                ? `Others sell theirs there. You save about ${roughUsd(saved * 1_000n)}.`
                 : isKnown
                   ? "Others sell theirs there, at the moment for more."
                   : "Others sell theirs there. Asking for the price …"}

@@ -24,7 +24,7 @@ export function OnTheirWay({ wallet: { address, directory } }: { wallet: Wallet 
           <li key={each.transaction + each.guid} className="row apart">
             <span>
               <strong>
-                <Amount nano={each.amount_nano_usd} isExact />
+                <Amount nanoUsd={each.amount_nano_usd} />
               </strong>{" "}
               from {nameOf(each.source_chain_id)} <Badge>{each.stage}</Badge>
             </span>

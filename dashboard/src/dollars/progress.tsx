@@ -1,6 +1,7 @@
 import { ClientError, ContractError } from "@inference/sdk/errors";
 import { isBurned, type Payment, phaseOf, phases } from "@inference/sdk/payment";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { chainName } from "../gateway.ts";
 import { Card, CopyButton, Note, textOf } from "../parts.tsx";
@@ -56,9 +57,9 @@ export function Progress({
       {error === undefined ? null : <Problem {...{ error, on, payment }} />}
       {payment.isCredited ? (
         <div className="row">
-          <a className="button first" href="#/keys">
+          <Link className="button first" href="/keys">
             Make a key
-          </a>
+          </Link>
           <button type="button" onClick={state.clear}>
             Add more
           </button>

@@ -4,8 +4,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { fromNow, usd, when } from "../format.ts";
 import { useStatus } from "../gateway.ts";
-import { Amount, Badge, Card, Failure, Figure, Meter, Read } from "../parts.tsx";
-import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { Amount, Badge, Card, Failure, Stat, Meter, Read } from "../parts.tsx";
+import { useOwn } from "../wallet/session.ts";
+import type { SignedIn } from "../wallet/wallet.ts";
 import { ChangeLimit } from "./change-limit.tsx";
 import { windowWords } from "./limit-window.tsx";
 import { moreTermsWords } from "./more-terms.tsx";
@@ -20,18 +21,18 @@ export function KeyList({ wallet }: { wallet: SignedIn }): ReactNode {
       <Read from={credits} what="balance">
         {(data) => (
           <Card title="Your balance">
-            <Figure
+            <Stat
               label="Left to spend"
               about={
                 <>
-                  <Amount nano={data.total_usage_nano_usd} isUsed /> was used of{" "}
-                  <Amount nano={data.total_credits_nano_usd} isExact />
+                  <Amount nanoUsd={data.total_usage_nano_usd} /> was used of{" "}
+                  <Amount nanoUsd={data.total_credits_nano_usd} />
                   {data.reserved_nano_usd === 0 ? "" : "; some is held for requests that run now"}.
                 </>
               }
             >
-              <Amount nano={data.available_nano_usd} leftOf={data.total_credits_nano_usd} />
-            </Figure>
+              <Amount nanoUsd={data.available_nano_usd} />
+            </Stat>
           </Card>
         )}
       </Read>
@@ -79,13 +80,13 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
       </div>
       {limit === null ? (
         <p>
-          No limit. <Amount nano={used} /> used.
+          No limit. <Amount nanoUsd={used} /> used.
         </p>
       ) : (
         <>
           <Meter used={used + apiKey.reserved_nano_usd} whole={limit} />
           <p>
-            <Amount nano={used} isUsed /> of {usd(limit)} {windowWords[reset ?? "lifetime"]}
+            <Amount nanoUsd={used} /> of {usd(limit)} {windowWords[reset ?? "lifetime"]}
             {apiKey.resets_at === null ? "" : `, resets ${fromNow(apiKey.resets_at)}`}
           </p>
         </>
@@ -144,7 +145,7 @@ function Binds({ apiKey, availableNanoUsd }: Pick<KeyCardParts, "apiKey" | "avai
   if (first === undefined) return null;
   return (
     <>
-      It is first stopped by {first[0]}, which leaves <Amount nano={first[1]} isLeft leftOf={first[2]} />.
+      It is first stopped by {first[0]}, which leaves <Amount nanoUsd={first[1]} />.
     </>
   );
 }

@@ -3,7 +3,8 @@ import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { NewApiKey } from "@inference/sdk/keys";
 import { type ReactNode, useEffect, useState } from "react";
 import { useModels } from "../gateway.ts";
-import { Card, Code, Field, Note } from "../parts.tsx";
+import { Card, Field, Note } from "../parts.tsx";
+import { CodeBlock } from "../parts/code.tsx";
 import { TryKey } from "./try-key.tsx";
 
 /** The new key, shown once, and its use in programs. */
@@ -26,7 +27,7 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
           replace it below.
         </p>
       </Note>
-      <Code label="API key" text={key} />
+      <CodeBlock label="API key" text={key} />
       <TryKey apiKey={key} model={model?.id} />
       <h3>Set up a program</h3>
       <div className="fields">
@@ -42,13 +43,13 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
           )}
         </Field>
       </div>
-      <Code label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />
+      <CodeBlock label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />
       {toolSetups(at).map(({ id, title, about, code }) => (
         <details key={id}>
           <summary>{title}</summary>
           <div className="stack tight">
             <p className="quiet">{about.replaceAll("`", "")}</p>
-            <Code label={title} text={code} />
+            <CodeBlock label={title} text={code} />
           </div>
         </details>
       ))}
@@ -56,7 +57,7 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
         <summary>Another program</summary>
         <div className="stack tight">
           <p className="quiet">{otherTools.replaceAll("`", "")}</p>
-          <Code label="Base URL" text={`${location.origin}/v1`} />
+          <CodeBlock label="Base URL" text={`${location.origin}/v1`} />
         </div>
       </details>
       <p>
@@ -72,7 +73,7 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
 function warnWhoLeaves(): () => void {
   const ending = new AbortController();
   const onClick = (event: MouseEvent): void => {
-    const link = event.target instanceof Element ? event.target.closest("a[href^='#']") : null;
+    const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
     if (link !== null && !confirm("The key is shown this once. Leave, and lose it if you have not copied it?")) {
       event.preventDefault();
       event.stopPropagation();

@@ -38,7 +38,7 @@ export function TryKey({ apiKey, model }: { apiKey: string; model: string | unde
             <p id="answer">{asking.data.choices[0]?.message.content}</p>
             {asking.data.usage === undefined ? null : (
               <p className="small quiet">
-                This cost <Amount nano={asking.data.usage.cost_nano_usd} isExact />.
+                This cost <Amount nanoUsd={asking.data.usage.cost_nano_usd} />.
               </p>
             )}
           </div>

@@ -13,8 +13,10 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd, when } from "../format.ts";
-import { Badge, Card, Code, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
-import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { Badge, Card, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
+import { CodeBlock } from "../parts/code.tsx";
+import { useOwn } from "../wallet/session.ts";
+import type { SignedIn } from "../wallet/wallet.ts";
 
 const eventWords: Readonly<Record<WebhookEvent, string>> = {
   "balance.low": "Balance below an amount",
@@ -167,7 +169,7 @@ function Secret({ made: { secret, data }, done }: { made: NewWebhook; done: (mad
         <strong>Copy the secret now: it is shown this once.</strong> It verifies the messages to {data.url} by{" "}
         <a href="https://www.standardwebhooks.com">Standard Webhooks</a>.
       </p>
-      <Code label="Secret" text={secret} />
+      <CodeBlock label="Secret" text={secret} />
       <p>
         <button type="button" className="little" onClick={() => done(undefined)}>
           I have copied it

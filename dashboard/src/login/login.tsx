@@ -4,7 +4,9 @@ import { prepareKeyRequest } from "@inference/sdk/keys";
 import { requireAccount } from "@inference/sdk/send";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Card, Code, Failure, Head, Note } from "../parts.tsx";
+import { Link } from "wouter";
+import { Card, Failure, Head, Note } from "../parts.tsx";
+import { CodeBlock } from "../parts/code.tsx";
 import { useRoute } from "../route.ts";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -24,7 +26,7 @@ export default function Login(): ReactNode {
           <p>This address is not of a login that can be trusted: it must lead back to this computer. Start it again.</p>
         </Note>
       ) : (
-        <NeedsWallet why="The wallet that added dollars signs for the key. Signing is free.">
+        <NeedsWallet signsIn={false} why="The wallet that added funds signs for the key. Signing is free.">
           {(wallet) => <Own key={wallet.address} wallet={wallet} {...asked} />}
         </NeedsWallet>
       )}
@@ -60,7 +62,7 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
         </p>
         <details>
           <summary>The program is on another computer</summary>
-          <Code label="Paste this code there" text={code} />
+          <CodeBlock label="Paste this code there" text={code} />
         </details>
       </Card>
     );
@@ -69,7 +71,7 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
     <Card title="This is what you sign">
       <p className="quiet">
         Your wallet must show the same text. The key that it asks for can spend your balance up to its limit; you can
-        switch it off under <a href="#/keys">Keys</a>.
+        disable it under <Link href="/keys">Keys</Link>.
       </p>
       {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
       {message === undefined ? null : (

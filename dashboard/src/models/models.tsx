@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
 import { Badge, Card, Field, Head, Read } from "../parts.tsx";
-import { type Column, Table } from "../table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { priceCell, pricesOf, shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
 
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   upscale: "Upscaling",
 };
 
-export function Models(): ReactNode {
+export default function Models(): ReactNode {
   const models = useModels();
   const [search, setSearch] = useState("");
   return (

@@ -1,16 +1,17 @@
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { count, fromNow, when } from "../format.ts";
 import { chainName, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
-import { Amount, Badge, Card, Figure, Head, Meter, Note, Read } from "../parts.tsx";
-import { Table } from "../table.tsx";
+import { Amount, Badge, Card, Stat, Head, Meter, Note, Read } from "../parts.tsx";
+import { Table } from "../parts/table.tsx";
 
 /** The public state of the service. */
-export function Status(): ReactNode {
+export default function Status(): ReactNode {
   const status = useStatus();
   return (
     <>
       <Head title="Status and reserves">
-        What this service has, owes and has settled. It says so itself here; <a href="#/verify">check a bill</a> asks
+        What this service has, owes and has settled. It says so itself here; <Link href="/verify">check a bill</Link> asks
         the blockchain instead.
       </Head>
       <Read from={status} what="status">
@@ -33,12 +34,12 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
   const used = ceiling.limit_nano_usd - ceiling.left_nano_usd;
   return (
     <Card title="Today's limit for everybody">
-      <Figure label="Left">
-        <Amount nano={ceiling.left_nano_usd} leftOf={ceiling.limit_nano_usd} />
-      </Figure>
+      <Stat label="Left">
+        <Amount nanoUsd={ceiling.left_nano_usd} />
+      </Stat>
       <Meter used={used} whole={ceiling.limit_nano_usd} />
       <p className="small quiet">
-        of <Amount nano={ceiling.limit_nano_usd} />; <Amount nano={ceiling.held_nano_usd} /> is held for requests that
+        of <Amount nanoUsd={ceiling.limit_nano_usd} />; <Amount nanoUsd={ceiling.held_nano_usd} /> is held for requests that
         run now.{ceiling.resets_at === null ? "" : ` It resets ${fromNow(ceiling.resets_at)}.`}
       </p>
     </Card>
@@ -71,7 +72,7 @@ function Service({ following, settler, settlement, prices, provider_bill: bill }
             "not known yet"
           ) : (
             <>
-              <Amount nano={settlement.debited_nano_usd} />; {count(settlement.chunks_in_flight)} transactions are on
+              <Amount nanoUsd={settlement.debited_nano_usd} />; {count(settlement.chunks_in_flight)} transactions are on
               their way
             </>
           )}
@@ -84,7 +85,7 @@ function Service({ following, settler, settlement, prices, provider_bill: bill }
             "nothing"
           ) : (
             <>
-              <Amount nano={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the oldest{" "}
+              <Amount nanoUsd={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the oldest{" "}
               {fromNow(settlement.oldest_at)}
             </>
           )}
@@ -97,8 +98,8 @@ function Service({ following, settler, settlement, prices, provider_bill: bill }
           <>
             <dt>The provider's bill</dt>
             <dd>
-              {bill.day}: {bill.provider_nano_usd === null ? "not read yet" : <Amount nano={bill.provider_nano_usd} />};{" "}
-              at list prices {bill.listed_nano_usd === null ? "not known" : <Amount nano={bill.listed_nano_usd} />}
+              {bill.day}: {bill.provider_nano_usd === null ? "not read yet" : <Amount nanoUsd={bill.provider_nano_usd} />};{" "}
+              at list prices {bill.listed_nano_usd === null ? "not known" : <Amount nanoUsd={bill.listed_nano_usd} />}
             </dd>
           </>
         )}
@@ -130,23 +131,23 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
         <dl className="facts sums">
           <dt>Tokens in circulation</dt>
           <dd>
-            <Amount nano={books.supply_nano_usd} isExact />
+            <Amount nanoUsd={books.supply_nano_usd} />
           </dd>
           <dt>Balances of customers</dt>
           <dd>
-            <Amount nano={books.credit_nano_usd} isExact />
+            <Amount nanoUsd={books.credit_nano_usd} />
           </dd>
           <dt>Owed for AI that was used</dt>
           <dd>
-            <Amount nano={books.owed_nano_usd} isExact />
+            <Amount nanoUsd={books.owed_nano_usd} />
           </dd>
           <dt>Kept for other chains</dt>
           <dd>
-            <Amount nano={books.lines_nano_usd} isExact />
+            <Amount nanoUsd={books.lines_nano_usd} />
           </dd>
           <dt className="total">Dollars there</dt>
           <dd className="total">
-            <Amount nano={books.backing_nano_usd} isExact />
+            <Amount nanoUsd={books.backing_nano_usd} />
           </dd>
         </dl>
       </div>
@@ -170,7 +171,7 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
 }
 
 function Known({ nano }: { nano: number | null }): ReactNode {
-  return nano === null ? "–" : <Amount nano={nano} />;
+  return nano === null ? "–" : <Amount nanoUsd={nano} />;
 }
 
 function AddsUp({ is }: { is: boolean | null }): ReactNode {
@@ -198,12 +199,12 @@ function ReconciliationTable(): ReactNode {
               columns={[
                 { title: "Day", kind: "name", cell: ({ day }) => day },
                 { title: "Transactions", kind: "number", cell: ({ chunks }) => count(chunks) },
-                { title: "Charged", kind: "number", cell: (day) => <Amount nano={day.statements_nano_usd} isExact /> },
-                { title: "Settled", kind: "number", cell: (day) => <Amount nano={day.debited_nano_usd} isExact /> },
+                { title: "Charged", kind: "number", cell: (day) => <Amount nanoUsd={day.statements_nano_usd} /> },
+                { title: "Settled", kind: "number", cell: (day) => <Amount nanoUsd={day.debited_nano_usd} /> },
                 {
                   title: "Unexplained",
                   kind: "number",
-                  cell: (day) => <Amount nano={day.unexplained_nano_usd} isExact />,
+                  cell: (day) => <Amount nanoUsd={day.unexplained_nano_usd} />,
                 },
               ]}
             />

@@ -32,7 +32,7 @@ export async function openWindow(options?: BrowserContextOptions): Promise<Watch
   return openPage(await (started ?? Promise.reject(new Error("The stage is not started."))), options);
 }
 
-export const go = (page: Page, place: string) => page.goto(`${url}/#/${place}`);
+export const go = (page: Page, place: string) => page.goto(`${url}/${place}`);
 export const main = (page: Page) => page.getByRole("main");
 export const click = (page: Page, name: string | RegExp) =>
   main(page).getByRole("button", { name, exact: true }).click();

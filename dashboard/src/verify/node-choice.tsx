@@ -30,7 +30,9 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
   const isLinked = linkedNode !== null && sessionStorage.getItem(CHOSEN) !== linkedNode;
   const open = (): void => {
     sessionStorage.setItem(CHOSEN, url);
-    location.assign(`/?node=${encodeURIComponent(url)}${location.hash}`);
+    const query = new URLSearchParams(location.search);
+    query.set("node", url);
+    location.assign(`/verify?${query}`);
   };
   const kinds = [
     ["service", "The service's node", "Quick. You believe what the service shows."],

@@ -12,7 +12,7 @@ import type { Directory } from "../gateway.ts";
 import { useDirectory } from "../gateway.ts";
 import { Card, Failure, Field, Head, Note } from "../parts.tsx";
 import { useRoute } from "../route.ts";
-import { save } from "../spending/download.ts";
+import { save } from "../activity/download.ts";
 import { walletAccount, walletTransport } from "../wallet/account.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
 import { WithWallet } from "../wallet/provider.tsx";

@@ -1,11 +1,18 @@
 import type { ReactNode } from "react";
 import { useConnect, useConnectors } from "wagmi";
 import { Failure, Note } from "../parts.tsx";
+import { wantSession } from "./sign-in.ts";
 
-/** The wallets that this browser has. */
-export function ConnectList(): ReactNode {
+/** The wallets that this browser has. @param signsIn Whether the chosen one is asked to sign in at once. */
+export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNode {
   const connectors = useConnectors();
-  const { mutate, error, isPending, variables } = useConnect();
+  const { mutate, error, isPending, variables } = useConnect({
+    mutation: {
+      onSuccess: ({ accounts: [account] }) => {
+        if (signsIn && account !== undefined) wantSession(typeof account === "string" ? account : account.address);
+      },
+    },
+  });
   if (connectors.length === 0) {
     return (
       <Note>

@@ -1,14 +1,19 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { ChevronDown, Copy, LogOut, Settings } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useConnection, useDisconnect } from "wagmi";
 import { shortHex } from "../format.ts";
 import { chainName, useDirectory } from "../gateway.ts";
-import { CopyButton } from "../parts.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { Failure } from "../parts.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
-import { keepSession } from "./session.ts";
+import { keepSession, setAddress } from "./session.ts";
+import { useSignIn } from "./sign-in.ts";
+import { useWallet, type Wallet } from "./wallet.ts";
 
-/** At the top of every page: which wallet is connected. */
-export default function WalletCorner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
+/** At the top of every page: the account, or the way to log in. */
+export default function AccountCorner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
   return (
     <WithWallet>
       <Corner opensAtOnce={opensAtOnce} />
@@ -17,64 +22,98 @@ export default function WalletCorner({ opensAtOnce }: { opensAtOnce: boolean }):
 }
 
 function Corner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
-  const { address, chainId, status } = useConnection();
+  const { status } = useConnection();
+  const wallet = useWallet();
+  const [isOpen, open] = useState(opensAtOnce);
+  const address = wallet?.address ?? null;
+  const wasConnected = useRef(false);
+  useEffect(() => {
+    // The list of wallets is gone by then, and could not close it.
+    if (address !== null) open(false);
+    // A wallet counts as disconnected too before it was found again.
+    if (address !== null || (wasConnected.current && status === "disconnected")) setAddress(address);
+    wasConnected.current ||= address !== null;
+  }, [address, status]);
+  if (wallet !== null) return <Account key={wallet.address} wallet={wallet} />;
+  return (
+    <>
+      <button type="button" onClick={() => open(true)}>
+        {status === "reconnecting" ? "Connecting …" : "Log in"}
+      </button>
+      {isOpen ? (
+        <Dialog title="Connect a wallet" close={() => open(false)}>
+          <p className="quiet">
+            Your wallet is your account. Logging in costs nothing and moves nothing: the wallet signs one message.
+          </p>
+          <ConnectList />
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function Account({ wallet }: { wallet: Wallet }): ReactNode {
+  const { address, chainId } = wallet;
+  const { session, isPending, error, start } = useSignIn(wallet);
+  const [isFailureRead, readFailure] = useState<unknown>(null);
   const { mutate: disconnect } = useDisconnect();
   const { data } = useDirectory();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (opensAtOnce) dialog.current?.showModal();
-  }, [opensAtOnce]);
-  const close = (): void => dialog.current?.close();
-  // The list of wallets is gone by then, and could not close it.
-  useEffect(() => {
-    if (address !== undefined) dialog.current?.close();
-  }, [address]);
   const chain = data?.chains.find(({ chain_id: id }) => id === chainId);
   const leave = (): void => {
-    if (address !== undefined) keepSession(address, null);
+    keepSession(address, null);
     disconnect({});
-    close();
+    setAddress(null);
   };
   return (
     <>
-      <button type="button" onClick={() => dialog.current?.showModal()}>
-        {address === undefined ? (
-          status === "reconnecting" ? (
-            "Connecting …"
-          ) : (
-            "Connect a wallet"
-          )
-        ) : (
-          <>
-            <span className="mono">{shortHex(address)}</span>
-            <span className="quiet small">{chain === undefined ? "another chain" : chainName(chain)}</span>
-          </>
-        )}
-      </button>
-      <dialog ref={dialog} className="card" aria-labelledby="wallet-title">
-        <div className="row apart">
-          <h2 id="wallet-title">{address === undefined ? "Connect a wallet" : "Your wallet"}</h2>
-          <button type="button" className="little" onClick={close}>
-            Close
+      {session === null ? (
+        <button type="button" className="wide-only" disabled={isPending} onClick={start}>
+          {isPending ? "Look at your wallet …" : "Sign in"}
+        </button>
+      ) : null}
+      <Menu
+        button={
+          <button type="button" className="account" aria-label={`Account ${shortHex(address)}`}>
+            <Avatar address={address} />
+            <span className="wide-only">{shortHex(address)}</span>
+            <ChevronDown aria-hidden="true" />
           </button>
-        </div>
-        {address === undefined ? (
+        }
+        about={
           <>
-            <p className="quiet">This page sees the address that you choose. It can take nothing by itself.</p>
-            <ConnectList />
+            <span className="mono wrap">{address}</span>
+            <br />
+            <span className="hint">on {chain === undefined ? "another chain" : chainName(chain)}</span>
           </>
-        ) : (
-          <>
-            <p className="mono wrap">{address}</p>
-            <div className="row">
-              <CopyButton text={address} label="Copy the address" />
-              <button type="button" className="little" onClick={leave}>
-                Disconnect
-              </button>
-            </div>
-          </>
-        )}
-      </dialog>
+        }
+        entries={[
+          {
+            text: "Copy address",
+            icon: <Copy aria-hidden="true" />,
+            act: () => void navigator.clipboard.writeText(address).catch(() => undefined),
+          },
+          { text: "Settings", icon: <Settings aria-hidden="true" />, href: "/settings" },
+          null,
+          { text: "Log out", icon: <LogOut aria-hidden="true" />, act: leave },
+        ]}
+      />
+      {error === null || error === isFailureRead ? null : (
+        <Dialog title="You are not signed in" close={() => readFailure(error)}>
+          <Failure error={error} again={start} />
+        </Dialog>
+      )}
     </>
+  );
+}
+
+/** A disc in two colours that belong to the address. */
+function Avatar({ address }: { address: string }): ReactNode {
+  const [from, to] = [address.slice(2, 8), address.slice(-6)];
+  return (
+    <span
+      className="avatar"
+      aria-hidden="true"
+      style={{ background: `conic-gradient(#${from}, #${to}, #${from})` }}
+    />
   );
 }

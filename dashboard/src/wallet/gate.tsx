@@ -1,18 +1,16 @@
-import { signIn } from "@inference/sdk/session";
-import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { shortHex } from "../format.ts";
 import { Card, Failure } from "../parts.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
-import { keepSession } from "./session.ts";
-import { type SignedIn, useSignedIn, useWallet, type Wallet } from "./wallet.ts";
+import { useSignIn } from "./sign-in.ts";
+import { type SignedIn, useWallet, type Wallet } from "./wallet.ts";
 
 /** Shows its content once a wallet is connected. */
-export function NeedsWallet({ why, children }: Gate<Wallet>): ReactNode {
+export function NeedsWallet({ why, signsIn = true, children }: Gate<Wallet> & { signsIn?: boolean }): ReactNode {
   return (
     <WithWallet>
-      <Connected why={why}>{children}</Connected>
+      <Connected {...{ why, signsIn }}>{children}</Connected>
     </WithWallet>
   );
 }
@@ -28,25 +26,21 @@ type Gate<T> = {
   children: (given: T) => ReactNode;
 };
 
-function Connected({ why, children }: Gate<Wallet>): ReactNode {
+function Connected({ why, signsIn, children }: Gate<Wallet> & { signsIn: boolean }): ReactNode {
   const wallet = useWallet();
   if (wallet !== null) return children(wallet);
   return (
-    <Card title="First, connect a wallet">
+    <Card title="Connect a wallet">
       <p className="quiet">{why}</p>
-      <ConnectList />
+      <ConnectList signsIn={signsIn} />
     </Card>
   );
 }
 
 /** Shows its content once the wallet has signed in. */
 export function Signed({ why, wallet, children }: Gate<SignedIn> & { wallet: Wallet }): ReactNode {
-  const signed = useSignedIn(wallet);
-  const opening = useMutation({
-    mutationFn: () => signIn(wallet.acting),
-    onSuccess: (token) => keepSession(wallet.address, token),
-  });
-  if (signed !== null) return children(signed);
+  const { session, isPending, error, start } = useSignIn(wallet);
+  if (session !== null) return children({ ...wallet, ...session });
   return (
     <Card title="Sign in with your wallet">
       <p className="quiet">{why}</p>
@@ -56,11 +50,11 @@ export function Signed({ why, wallet, children }: Gate<SignedIn> & { wallet: Wal
         day, in this tab.
       </p>
       <p>
-        <button type="button" className="first" disabled={opening.isPending} onClick={() => opening.mutate()}>
-          {opening.isPending ? "Look at your wallet …" : "Sign in"}
+        <button type="button" className="first" disabled={isPending} onClick={start}>
+          {isPending ? "Look at your wallet …" : "Sign in"}
         </button>
       </p>
-      {opening.error === null ? null : <Failure error={opening.error} />}
+      {error === null ? null : <Failure error={error} />}
     </Card>
   );
 }

@@ -1,11 +1,9 @@
 import { type Connection, connect } from "@inference/sdk/connection";
-import { ClientError, RefusedError } from "@inference/sdk/errors";
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useConfig, useConnection } from "wagmi";
 import { type Directory, useDirectory } from "../gateway.ts";
 import { chainTransport, walletAccount } from "./account.ts";
-import { keepSession, useSession } from "./session.ts";
+import { type Session, useSessionOf } from "./session.ts";
 
 /** A wallet that is connected. */
 export type Wallet = {
@@ -37,43 +35,9 @@ export function useWallet(): Wallet | null {
 }
 
 /** A wallet that has signed in. */
-export type SignedIn = Wallet & {
-  token: string;
-  /** Reads with the session, and never asks the wallet. */
-  reading: Connection;
-};
+export type SignedIn = Wallet & Session;
 
 export function useSignedIn(wallet: Wallet | null): SignedIn | null {
-  const token = useSession(wallet?.address ?? "");
-  const reading = useMemo(
-    () => (token === null ? null : connect({ gateway: location.origin, session: token })),
-    [token],
-  );
-  return wallet === null || token === null || reading === null ? null : { ...wallet, token, reading };
-}
-
-/** Reads data with a session. An expired session is deleted, and the page asks to sign in again. */
-export function useOwn<T>(
-  { address, reading, token }: SignedIn,
-  name: readonly unknown[],
-  read: (reading: Connection) => Promise<T>,
-  everyMs: number | false = false,
-): UseQueryResult<T> {
-  return useQuery({
-    queryKey: ["own", address, token, ...name],
-    refetchInterval: everyMs,
-    queryFn: async () => {
-      try {
-        return await read(reading);
-      } catch (error) {
-        if (isOver(error)) keepSession(address, null);
-        throw error;
-      }
-    },
-  });
-}
-
-function isOver(error: unknown): boolean {
-  if (error instanceof ClientError) return error.code === "no_credential";
-  return error instanceof RefusedError && (error.code === "session_expired" || error.code === "invalid_session");
+  const session = useSessionOf(wallet?.address ?? null);
+  return wallet === null || session === null ? null : { ...wallet, ...session };
 }

@@ -3,13 +3,37 @@ import type { DashboardFiles } from "../environment.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { queryOf } from "../http/query.ts";
 
-/** The page, with what it may load and reach: its own files, this gateway, and the nodes of the chains. */
-export function dashboardPage(context: GatewayContext, { page }: DashboardFiles): Response {
+/** The dashboard's places, beside `/`. A place may have more path: `/models/{id}`. */
+const PLACES = "chat|models|keys|activity|funds|agents|verify|status|settings|login";
+const AT_PLACE = new RegExp(`^/(?:${PLACES})(?:/|$)`);
+/** Below these paths an answer is never a page. */
+const OF_PROGRAMS = /^\/(?:api|v1|assets|auth)(?:\/|$)/;
+
+/**
+ * The dashboard for a browser that asks for a path without an endpoint: 200 at a place of the dashboard, else 404.
+ * Undefined: the request is not a browser's, or this gateway has no dashboard.
+ */
+export function dashboardAt(context: GatewayContext): Response | undefined {
+  const { dashboard } = context.get("gateway").environment;
+  const { path, method } = context.req;
+  if (dashboard === undefined || (method !== "GET" && method !== "HEAD") || OF_PROGRAMS.test(path)) return undefined;
+  context.header("vary", "accept");
+  if (!isBrowser(context)) return undefined;
+  return dashboardPage(context, dashboard, path === "/" || AT_PLACE.test(path) ? 200 : 404);
+}
+
+export function isBrowser(context: GatewayContext): boolean {
+  return /\btext\/html\b/i.test(context.req.header("accept") ?? "");
+}
+
+/** The page, with what it may load and reach: its own files, this gateway, the operator's logo, the chains' nodes. */
+function dashboardPage(context: GatewayContext, { page }: DashboardFiles, status: 200 | 404): Response {
+  const { config } = context.get("gateway");
   const own = originOf(queryOf(context).node);
-  const nodes = [...nodesOf(context.get("gateway").config), ...(own === undefined ? [] : [own])];
-  return context.html(page, 200, {
+  const nodes = [...nodesOf(config), ...(own === undefined ? [] : [own])];
+  return context.html(page, status, {
     "cache-control": "no-cache",
-    "content-security-policy": policy(nodes),
+    "content-security-policy": policy(nodes, originOf(config.operator.service.logoUrl)),
     "cross-origin-opener-policy": "same-origin-allow-popups",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "referrer-policy": "no-referrer",
@@ -31,13 +55,13 @@ function originOf(url: string | null | undefined): string | undefined {
   return (protocol === "https:" || protocol === "http:") && /^[\w.:[\]-]+$/.test(host ?? "") ? origin : undefined;
 }
 
-function policy(nodes: readonly string[]): string {
+function policy(nodes: readonly string[], logo: string | undefined): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     // Wallets announce their icons as `data:`.
-    "img-src 'self' data:",
+    `img-src ${["'self'", "data:", ...(logo === undefined ? [] : [logo])].join(" ")}`,
     `connect-src ${["'self'", ...new Set(nodes)].join(" ")}`,
     "form-action 'none'",
     "base-uri 'none'",

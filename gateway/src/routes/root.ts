@@ -1,7 +1,7 @@
 import { rootAnswer } from "@inference/protocol/wire/answers";
 import { apiInfo } from "../docs/openapi.ts";
 import { json, ok } from "../docs/operation.ts";
-import { dashboardPage } from "./dashboard-page.ts";
+import { dashboardAt } from "./dashboard-page.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 
@@ -16,11 +16,10 @@ export const getRoot = endpoint({
   answers: [ok("Addresses, or the page.", { ...json("RootAnswer", rootAnswer), "text/html": null })],
   errors: commonErrors,
   handle(context) {
-    const { config, environment } = context.get("gateway");
     context.header("vary", "accept");
-    const isBrowser = /\btext\/html\b/i.test(context.req.header("accept") ?? "");
-    if (isBrowser && environment.dashboard !== undefined) return dashboardPage(context, environment.dashboard);
-    const { baseUrl } = config;
+    const page = dashboardAt(context);
+    if (page !== undefined) return page;
+    const { baseUrl } = context.get("gateway").config;
     const paths = { docs: "/docs", openapi: "/openapi.json", llms: "/llms.txt", models: "/api/v1/models" };
     const links = Object.entries({ ...paths, status: "/api/v1/status" }).map(([name, path]) => [name, baseUrl + path]);
     return context.json({ name: apiInfo.title, version: apiInfo.version, ...Object.fromEntries(links) });

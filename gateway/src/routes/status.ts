@@ -9,6 +9,7 @@ import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
+import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
@@ -34,6 +35,7 @@ export const getStatus = endpoint({
       data: {
         version: manifest.version,
         base_url: gateway.config.baseUrl,
+        operator: operatorObject(gateway.config.operator.service),
         time: new Date(at).toISOString(),
         ceiling: {
           ...amounts({

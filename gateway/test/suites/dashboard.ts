@@ -56,8 +56,34 @@ export function testDashboard(start: StartHost): void {
       }
     });
 
+    test("a browser gets the page at every place, and with 404 elsewhere; a program never gets it", async () => {
+      const places = [
+        "/chat",
+        "/models",
+        "/models/maker/a%20model",
+        "/keys",
+        "/activity/req_1",
+        "/funds",
+        "/agents/0x1",
+      ];
+      for (const path of [...places, "/verify", "/status?x=1", "/settings", "/login", "/index.html", "/keysx"]) {
+        const answer = await host.call(path, { headers: asBrowser });
+        assert.equal(answer.status, path === "/index.html" || path === "/keysx" ? 404 : 200, path);
+        assert.equal(await answer.text(), page, path);
+        assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
+        for (const [method, accept] of [
+          ["GET", "*/*"],
+          ["POST", "text/html"],
+        ] as const) {
+          const program = await host.call(path, { method, headers: { accept } });
+          assert.equal(program.status, 404, path);
+          assert.match(program.headers.get("content-type") ?? "", /^application\/json/, path);
+        }
+      }
+    });
+
     test("what is no file of it, and every path of the API, is never answered with a page", async () => {
-      const paths = ["/assets/main.js", "/assets/constructor", "/assets/", "/keys", "/index.html", "/api/v1/nothing"];
+      const paths = ["/assets/main.js", "/assets/constructor", "/assets/", "/api/v1/nothing", "/v1/nothing", "/auth/x"];
       for (const path of [...paths, "/v1/chat/completions", "/api/v1/credits"]) {
         const answer = await host.call(path, { headers: asBrowser });
         assert.match(answer.headers.get("content-type") ?? "", /^application\/json/, path);

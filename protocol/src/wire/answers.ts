@@ -305,6 +305,16 @@ export const statusAnswer = z.strictObject({
   data: z.looseObject({
     version: z.string(),
     base_url: z.string(),
+    operator: z
+      .strictObject({
+        name: z.string(),
+        logo_url: z.string().nullable(),
+        support_url: z.string().nullable().describe("A page, or `mailto:`."),
+        terms_url: z.string().nullable(),
+        privacy_url: z.string().nullable(),
+        on_ramp_url: z.string().nullable().describe("A service that sells the stablecoin for a card payment."),
+      })
+      .describe("The service's name and links, as its operator sets them. Null: not set."),
     time: time.describe("The gateway's clock, by which signed messages are dated."),
     ceiling: z.strictObject({
       ...amounts("limit", "settled", "held", "left"),

@@ -1,11 +1,13 @@
 import { listKeys } from "@inference/sdk/keys";
 import { readActivity, readCredits } from "@inference/sdk/spending";
 import type { ReactNode } from "react";
-import { count, shortUsd } from "../format.ts";
-import { Amount, Card, Figure, Head, Note, Read } from "../parts.tsx";
-import { Table } from "../table.tsx";
+import { Link } from "wouter";
+import { count, usd } from "../format.ts";
+import { Amount, Card, Stat, Head, Note, Read } from "../parts.tsx";
+import { Table } from "../parts/table.tsx";
 import { NeedsSession } from "../wallet/gate.tsx";
-import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { useOwn } from "../wallet/session.ts";
+import type { SignedIn } from "../wallet/wallet.ts";
 import { ReceiptList } from "./receipt-list.tsx";
 import { by, byDay, daysLeft, type Sum } from "./totals.ts";
 
@@ -44,23 +46,23 @@ function Own({ wallet }: { wallet: SignedIn }): ReactNode {
                   <p>
                     <strong>Your balance is nearly used up.</strong> At the pace of the last seven days it lasts for{" "}
                     {lasts === 0 ? "less than a day" : `about ${lasts} ${lasts === 1 ? "day" : "days"}`}.{" "}
-                    <a href="#/dollars">Add dollars</a>
+                    <Link href="/funds">Add dollars</Link>
                   </p>
                 </Note>
               ) : null}
               <Card title="The last 30 days">
                 <div className="grid">
-                  <Figure label="Spent">
-                    <Amount nano={sum} />
-                  </Figure>
-                  <Figure label="Left to spend">
+                  <Stat label="Spent">
+                    <Amount nanoUsd={sum} />
+                  </Stat>
+                  <Stat label="Left to spend">
                     {credits.data === undefined ? (
                       "…"
                     ) : (
-                      <Amount nano={credits.data.available_nano_usd} leftOf={credits.data.total_credits_nano_usd} />
+                      <Amount nanoUsd={credits.data.available_nano_usd} />
                     )}
-                  </Figure>
-                  <Figure label="Requests">{count(days.reduce((all, { requests }) => all + requests, 0))}</Figure>
+                  </Stat>
+                  <Stat label="Requests">{count(days.reduce((all, { requests }) => all + requests, 0))}</Stat>
                 </div>
                 <Days days={days} />
               </Card>
@@ -86,7 +88,7 @@ function Days({ days }: { days: readonly Sum[] }): ReactNode {
     <>
       <div className="bars" aria-hidden="true">
         {days.map(({ name, nanoUsd }) => (
-          <div key={name} title={`${name}: ${shortUsd(nanoUsd)}`} style={{ height: `${(nanoUsd / most) * 100}%` }} />
+          <div key={name} title={`${name}: ${usd(nanoUsd)}`} style={{ height: `${(nanoUsd / most) * 100}%` }} />
         ))}
       </div>
       <div className="row apart small quiet" aria-hidden="true">
@@ -117,7 +119,7 @@ function Sums({ title, first, sums }: { title: string; first: string; sums: read
           <li key={name}>
             <div className="row apart">
               <span className="wrap">{name}</span>
-              <Amount nano={nanoUsd} />
+              <Amount nanoUsd={nanoUsd} />
             </div>
             <div className="meter" aria-hidden="true">
               <div style={{ width: `${most === 0 ? 0 : (nanoUsd / most) * 100}%` }} />
@@ -142,7 +144,7 @@ function SumTable({ label, first, sums }: { label: string; first: string; sums: 
       columns={[
         { title: first, className: "wrap", cell: ({ name }) => name },
         { title: "Requests", kind: "number", cell: ({ requests }) => count(requests) },
-        { title: "Spent", kind: "number", cell: ({ nanoUsd }) => <Amount nano={nanoUsd} isExact /> },
+        { title: "Spent", kind: "number", cell: ({ nanoUsd }) => <Amount nanoUsd={nanoUsd} /> },
       ]}
     />
   );

@@ -1,10 +1,13 @@
 import { type Receipt as ReceiptData, readReceipt } from "@inference/sdk/spending";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { count, when } from "../format.ts";
-import { Amount, Badge, Card, Code, Figure, Head, type Kind, Read } from "../parts.tsx";
+import { Amount, Badge, Card, Stat, Head, type Kind, Read } from "../parts.tsx";
+import { CodeBlock } from "../parts/code.tsx";
 import { useRoute } from "../route.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
-import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { useOwn } from "../wallet/session.ts";
+import type { SignedIn } from "../wallet/wallet.ts";
 import { ServedBy } from "./receipt-list.tsx";
 
 /** All data of one request. */
@@ -13,7 +16,7 @@ export default function Receipt(): ReactNode {
   return (
     <>
       <Head title="Receipt">
-        <a href="#/spending">All receipts</a>
+        <Link href="/activity">All receipts</Link>
       </Head>
       <NeedsSession why="To show a receipt of your wallet's.">
         {(wallet) => <Own key={id} wallet={wallet} id={id} />}
@@ -29,9 +32,9 @@ function Own({ wallet, id }: { wallet: SignedIn; id: string }): ReactNode {
       {(data) => (
         <div className="two">
           <Card title={data.model ?? "A request"}>
-            <Figure label="It cost" about={BASIS[data.basis]}>
-              <Amount nano={data.charge_nano_usd} isExact />
-            </Figure>
+            <Stat label="It cost" about={BASIS[data.basis]}>
+              <Amount nanoUsd={data.charge_nano_usd} />
+            </Stat>
             <dl className="facts">
               <dt>Number</dt>
               <dd className="mono">{data.id}</dd>
@@ -55,13 +58,13 @@ function Own({ wallet, id }: { wallet: SignedIn; id: string }): ReactNode {
               </dd>
               <dt>Held at most</dt>
               <dd>
-                <Amount nano={data.held_nano_usd} isExact />
+                <Amount nanoUsd={data.held_nano_usd} />
               </dd>
               {data.rebate_nano_usd === 0 ? null : (
                 <>
                   <dt>Comes back</dt>
                   <dd>
-                    <Amount nano={data.rebate_nano_usd} isExact /> in tokens
+                    <Amount nanoUsd={data.rebate_nano_usd} /> in tokens
                   </dd>
                 </>
               )}
@@ -109,8 +112,8 @@ function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): 
             "none yet"
           ) : (
             <>
-              all that you owed from <Amount nano={statement.before_nano_usd} isExact /> to{" "}
-              <Amount nano={statement.after_nano_usd} isExact />
+              all that you owed from <Amount nanoUsd={statement.before_nano_usd} /> to{" "}
+              <Amount nanoUsd={statement.after_nano_usd} />
             </>
           )}
         </dd>
@@ -120,13 +123,13 @@ function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): 
       {record === null ? null : (
         <>
           <p>
-            <a className="button" href={`#/verify?receipt=${encodeURIComponent(id)}`}>
+            <Link className="button" href={`/verify?receipt=${encodeURIComponent(id)}`}>
               Check it yourself
-            </a>
+            </Link>
           </p>
           <details>
             <summary>The proof</summary>
-            <Code label="For programs" text={JSON.stringify({ statement, leaf, proof, record }, null, 2)} />
+            <CodeBlock label="For programs" text={JSON.stringify({ statement, leaf, proof, record }, null, 2)} />
           </details>
         </>
       )}

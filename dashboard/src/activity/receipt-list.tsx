@@ -3,9 +3,10 @@ import { requestAsReader } from "@inference/sdk/session";
 import type { ListedReceipt } from "@inference/sdk/spending";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
 import { shortHex, when } from "../format.ts";
 import { Amount, Badge, Card, Failure, Field, Loading } from "../parts.tsx";
-import { Table } from "../table.tsx";
+import { Table } from "../parts/table.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { downloadReceipts } from "./download.ts";
 
@@ -69,13 +70,13 @@ export function ReceiptList({ wallet, nameOf }: ReceiptListParts): ReactNode {
               cell: ({ tokens_prompt: prompt, tokens_completion: completion }) =>
                 prompt === null ? "–" : `${prompt} + ${completion ?? 0}`,
             },
-            { title: "Cost", kind: "number", cell: (receipt) => <Amount nano={receipt.charge_nano_usd} isExact /> },
+            { title: "Cost", kind: "number", cell: (receipt) => <Amount nanoUsd={receipt.charge_nano_usd} /> },
             {
               title: "Receipt",
               cell: ({ id }) => (
-                <a href={`#/receipt/${id}`} className="mono">
+                <Link href={`/activity/${id}`} className="mono">
                   {id.slice(-8)}
-                </a>
+                </Link>
               ),
             },
           ]}

@@ -1,0 +1,52 @@
+import type { ApiKey } from "@inference/sdk/keys";
+import type { ActivityTotal, Credits, ListedReceipt, Receipt } from "@inference/sdk/spending";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { gatewayRequest } from "./gateway.ts";
+import { type Session, useOwn } from "./wallet/session.ts";
+
+/**
+ * The signed-in account's data, read with its session alone: the code of wallets and chains is not needed for it. All
+ * pages share what was read, and `queryClient.invalidateQueries({ queryKey: ["own"] })` reads everything again.
+ */
+export function useCredits(session: Session): UseQueryResult<Credits> {
+  return useOwnData(session, ["credits"], "/api/v1/credits", {}, 15_000);
+}
+
+export function useKeys(session: Session): UseQueryResult<ApiKey[]> {
+  return useOwnData(session, ["keys"], "/api/v1/keys", {}, 15_000);
+}
+
+export function useReceipt(session: Session, id: string): UseQueryResult<Receipt> {
+  return useOwnData(session, ["receipt", id], "/api/v1/generation", { id }, 10_000);
+}
+
+/** A range of UTC days, both included, and filters. */
+export type ActivityQuery = Readonly<Partial<Record<"from" | "to" | "model" | "key_id" | "tag", string>>>;
+
+/** Totals by day, model, key and tag: one set of rows for every figure of a screen. */
+export function useTotals(session: Session, query: ActivityQuery): UseQueryResult<ActivityTotal[]> {
+  const asked = { ...query, group_by: "day,model,key,tag" };
+  return useOwnData(session, ["totals", query], "/api/v1/activity", asked, 30_000);
+}
+
+export type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };
+
+/** A page of receipts, the newest first. */
+export function readReceipts(
+  { token }: Session,
+  query: ActivityQuery,
+  page: { cursor?: string | undefined; limit: number },
+): Promise<ReceiptPage> {
+  return gatewayRequest("/api/v1/activity", { bearer: token, query: { ...query, ...page } });
+}
+
+function useOwnData<T>(
+  session: Session,
+  name: readonly unknown[],
+  path: string,
+  query: Readonly<Record<string, string>>,
+  everyMs: number,
+): UseQueryResult<T> {
+  const read = async () => (await gatewayRequest<{ data: T }>(path, { bearer: session.token, query })).data;
+  return useOwn(session, name, read, everyMs);
+}

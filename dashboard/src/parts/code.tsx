@@ -1,0 +1,90 @@
+import { Content, List, Root, Trigger } from "@radix-ui/react-tabs";
+import { type ReactNode, useSyncExternalStore } from "react";
+import { CopyButton } from "../parts.tsx";
+
+/** The code of one tab. */
+export type CodeTab = { name: string; text: string };
+
+/** The order of languages everywhere. */
+export const LANGUAGES = ["curl", "Python", "TypeScript", "infer"] as const;
+
+const NAME = "language";
+const listeners = new Set<() => void>();
+
+/**
+ * Code in tabs, with a button that copies what is shown. The chosen tab is kept in the browser, and every other block
+ * with a tab of that name shows it too.
+ */
+export function Code({ tabs, foot }: { tabs: readonly CodeTab[]; foot?: ReactNode }): ReactNode {
+  const kept = useSyncExternalStore(onChange, () => localStorage.getItem(NAME));
+  const shown = tabs.find(({ name }) => name === kept) ?? tabs[0];
+  if (shown === undefined) return null;
+  const choose = (name: string): void => {
+    localStorage.setItem(NAME, name);
+    for (const changed of listeners) changed();
+  };
+  return (
+    <Root className="code" value={shown.name} onValueChange={choose}>
+      <div className="bar">
+        <List aria-label="Language">
+          {tabs.map(({ name }) => (
+            <Trigger key={name} value={name}>
+              {name}
+            </Trigger>
+          ))}
+        </List>
+        <CopyButton text={shown.text} />
+      </div>
+      {tabs.map(({ name, text }) => (
+        <Content key={name} value={name}>
+          <Lines text={text} label={name} />
+        </Content>
+      ))}
+      {foot}
+    </Root>
+  );
+}
+
+/** One piece of code, with its name and a button that copies it. */
+export function CodeBlock({ text, label }: { text: string; label: string }): ReactNode {
+  return (
+    <div className="code">
+      <div className="bar">
+        <span className="label">{label}</span>
+        <CopyButton text={text} />
+      </div>
+      <Lines text={text} label={label} />
+    </div>
+  );
+}
+
+/** Words that begin a statement or a command, strings, and remarks. */
+const TOKENS =
+  /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|((?:^|\s)(?:#|\/\/) .*)|((?<![\w.$/-])(?:import|from|const|let|await|for|of|in|new|async|function|return|print|export|curl|infer|npx|pip|npm)(?![\w.:/=-]))/gm;
+
+function Lines({ text, label }: { text: string; label: string }): ReactNode {
+  const parts: ReactNode[] = [];
+  let end = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const [all, quoted, remark] = found;
+    parts.push(text.slice(end, found.index));
+    parts.push(
+      <span key={found.index} className={quoted !== undefined ? "text" : remark !== undefined ? "remark" : "word"}>
+        {all}
+      </span>,
+    );
+    end = found.index + all.length;
+  }
+  parts.push(text.slice(end));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off
+    <pre tabIndex={0} aria-label={label}>
+      <code>{parts}</code>
+    </pre>
+  );
+}
+
+function onChange(changed: () => void): () => void {
+  listeners.add(changed);
+  return () => listeners.delete(changed);
+}

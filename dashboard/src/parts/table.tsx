@@ -1,0 +1,80 @@
+import type { ReactNode } from "react";
+
+export type Column<T> = {
+  title: string;
+  cell: (row: T) => ReactNode;
+  /** `number`: aligned to the right. `name`: the heading of the row. */
+  kind?: "number" | "name" | undefined;
+  className?: string | undefined;
+  /** The full text of a shortened cell. */
+  whole?: (row: T) => string | undefined;
+  /** In a card below 720 px: `titled` shows the column's title before the value, `whole` takes the card's width. */
+  inCard?: "titled" | "whole" | "hidden" | undefined;
+};
+
+/** A table. Below 720 px its rows become cards of two columns, if `asCards`; otherwise it scrolls, also by keyboard. */
+export function Table<T>({ label, caption, columns, rows, keyOf, asCards, isFlush, rowClass }: TableParts<T>) {
+  return (
+    <section
+      className={`scroll ${asCards ? "cards" : ""} ${isFlush ? "flush" : ""}`}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off
+      tabIndex={0}
+    >
+      <table>
+        {caption === undefined ? null : <caption>{caption}</caption>}
+        <thead>
+          <tr>
+            {columns.map(({ title, kind }) => (
+              <th key={title} scope="col" className={kind === "number" ? "number" : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className={rowClass?.(row)}>
+              {columns.map((column) => (
+                <Cell key={column.title} column={column} row={row} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+type TableParts<T> = {
+  label: string;
+  caption?: ReactNode;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf: (row: T) => string | number;
+  asCards?: boolean;
+  /** Inside a flush card. */
+  isFlush?: boolean;
+  rowClass?: (row: T) => string | undefined;
+};
+
+function Cell<T>({ column, row }: { column: Column<T>; row: T }): ReactNode {
+  const { title, kind, className, cell, whole, inCard } = column;
+  const shown = {
+    className: [kind === "number" ? "number" : "", className, inCard === undefined ? "" : `in-card-${inCard}`]
+      .filter(Boolean)
+      .join(" "),
+    "data-title": inCard === "titled" ? title : undefined,
+  };
+  if (kind === "name") {
+    return (
+      <th scope="row" {...shown}>
+        {cell(row)}
+      </th>
+    );
+  }
+  return (
+    <td {...shown} title={whole?.(row)}>
+      {cell(row)}
+    </td>
+  );
+}
