@@ -21,12 +21,12 @@ export function useReceipt(session: Session, id: string): UseQueryResult<Receipt
 }
 
 /** A range of UTC days, both included, and filters. */
-export type ActivityQuery = Readonly<Partial<Record<"from" | "to" | "model" | "key_id" | "tag", string>>>;
+export type ActivityQuery = Readonly<Partial<Record<"from" | "to" | "model" | "key_id" | "tag", string | undefined>>>;
 
 /** Totals by day, model, key and tag: one set of rows for every figure of a screen. */
-export function useTotals(session: Session, query: ActivityQuery): UseQueryResult<ActivityTotal[]> {
+export function useTotals(session: Session, query: ActivityQuery, isOn = true): UseQueryResult<ActivityTotal[]> {
   const asked = { ...query, group_by: "day,model,key,tag" };
-  return useOwnData(session, ["totals", query], "/api/v1/activity", asked, 30_000);
+  return useOwnData(session, ["totals", query], "/api/v1/activity", asked, 30_000, isOn);
 }
 
 export type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };
@@ -44,9 +44,10 @@ function useOwnData<T>(
   session: Session,
   name: readonly unknown[],
   path: string,
-  query: Readonly<Record<string, string>>,
+  query: Readonly<Record<string, string | undefined>>,
   everyMs: number,
+  isOn = true,
 ): UseQueryResult<T> {
   const read = async () => (await gatewayRequest<{ data: T }>(path, { bearer: session.token, query })).data;
-  return useOwn(session, name, read, everyMs);
+  return useOwn(session, name, read, everyMs, isOn);
 }

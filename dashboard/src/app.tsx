@@ -48,7 +48,7 @@ export function App(): ReactNode {
   const page = (
     <main id="main" ref={main} tabIndex={-1}>
       <OtherAddress />
-      <Boundary key={`${place}/${rest}`}>
+      <Boundary key={place === "activity" ? place : `${place}/${rest}`}>
         <Suspense fallback={<Loading what="page" height={320} />}>
           {isLanding ? <Landing /> : at === undefined ? <NotFound /> : <at.Page />}
         </Suspense>
@@ -101,7 +101,8 @@ function Away(): ReactNode {
   if (!isAway) return null;
   return (
     <Banner>
-      The service does not answer. Your balance is not affected. {isFetching ? "Trying now." : "Trying again every 5 s."}
+      The service does not answer. Your balance is not affected.{" "}
+      {isFetching ? "Trying now." : "Trying again every 5 s."}
     </Banner>
   );
 }

@@ -256,7 +256,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       });
       await go(page, "keys");
       await click(page, "Development wallet with a balance");
-        await page.getByRole("heading", { name: "Your keys" }).waitFor();
+      await page.getByRole("heading", { name: "Your keys" }).waitFor();
       const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
       for (const place of [...PLACES, `activity/${receipt}`, login]) {
         await go(page, place);

@@ -58,7 +58,10 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
       await dialog.waitFor({ state: "detached" });
-      await page.getByRole("banner").getByText(/^Balance \$/).waitFor();
+      await page
+        .getByRole("banner")
+        .getByText(/^Balance \$/)
+        .waitFor();
     });
 
     test("the quote box says what a request costs at most", async () => {

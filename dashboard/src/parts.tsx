@@ -2,7 +2,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Check, Copy } from "lucide-react";
-import { type CSSProperties, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { partsOfUsd } from "./format.ts";
 
 /** The title of a page, one sentence about it at most, and its actions. */
@@ -102,11 +102,9 @@ export function Amount({ nanoUsd, places }: { nanoUsd: number | bigint; places?:
 }
 
 /** The place of something that is being read, in its final size. Appears after 150 ms. */
-export function Skeleton({ height = 20, width, lines = 1 }: SkeletonParts): ReactNode {
-  const style: CSSProperties = { height, ...(width === undefined ? {} : { width }) };
-  return Array.from({ length: lines }, (_, index) => <span key={index} className="skeleton" style={style} />);
+export function Skeleton({ height = 20, width }: { height?: number; width?: number }): ReactNode {
+  return <span className="skeleton" style={{ height, ...(width === undefined ? {} : { width }) }} />;
 }
-type SkeletonParts = { height?: number; width?: number; lines?: number };
 
 export function Loading({ what, height = 96 }: { what: string; height?: number }): ReactNode {
   return (

@@ -1,9 +1,276 @@
-import type { ReactNode } from "react";
-import { useRoute } from "../route.ts";
-import Receipt from "./receipt.tsx";
-import Spending from "./spending.tsx";
+import { useMutation } from "@tanstack/react-query";
+import { Download, ListFilter } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useLocation } from "wouter";
+import { count, day } from "../format.ts";
+import { useStatus } from "../gateway.ts";
+import { Chart } from "../parts/chart.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { stackOf } from "../parts/stack.ts";
+import { Amount, Card, Empty, Failure, Field, Head, Read, Segments, Stat } from "../parts.tsx";
+import { pathTo, useRoute } from "../route.ts";
+import { NeedsAccount } from "../wallet/account-gate.tsx";
+import type { Session } from "../wallet/session.ts";
+import { downloadReceipts } from "./download.ts";
+import { ReceiptPanel } from "./receipt.tsx";
+import { ReceiptTable } from "./receipt-table.tsx";
+import {
+  type Filter,
+  GROUPS,
+  grouped,
+  type Range,
+  type RangeName,
+  rangeOf,
+  rowsIn,
+  type SpendRow,
+  sumOf,
+} from "./spend.ts";
+import { useKeyNames, useSpend } from "./use-spend.ts";
 
+const RANGES: readonly (readonly [RangeName, string])[] = [
+  ["24h", "24 h"],
+  ["7d", "7 d"],
+  ["30d", "30 d"],
+  ["custom", "Custom"],
+];
+
+/** What was spent, on what, and the receipt of each request. */
 export default function Activity(): ReactNode {
   const { rest } = useRoute();
-  return rest === "" ? <Spending /> : <Receipt />;
+  return (
+    <NeedsAccount why="To show what your keys spent.">
+      {(session) => (
+        <div className={rest === "" ? "activity" : "activity with-panel"}>
+          <div className="list">
+            <Own session={session} />
+          </div>
+          {rest === "" ? null : <ReceiptPanel key={rest} session={session} id={rest} />}
+        </div>
+      )}
+    </NeedsAccount>
+  );
+}
+
+/** The choices are in the address, so that a link shows the same. */
+function useChoices() {
+  const { rest, query } = useRoute();
+  const [, go] = useLocation();
+  const choices = Object.fromEntries(query) as Record<string, string>;
+  const change = (changed: Readonly<Record<string, string | undefined>>): void => {
+    const all = Object.entries({ ...choices, ...changed });
+    const kept = Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
+    go(pathTo("activity", rest, kept), { replace: true });
+  };
+  const name = RANGES.find(([each]) => each === query.get("range"))?.[0] ?? "30d";
+  const by = GROUPS.find(([each]) => each === query.get("by"))?.[0] ?? "model";
+  const filter: Filter = {
+    model: query.get("model") ?? undefined,
+    key_id: query.get("key_id") ?? undefined,
+    tag: query.get("tag") ?? undefined,
+  };
+  return { name, by, filter, custom: { from: choices.from, to: choices.to }, change };
+}
+type Choices = ReturnType<typeof useChoices>;
+
+const isDay = (text: string | undefined): text is string =>
+  text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+
+function Own({ session }: { session: Session }): ReactNode {
+  const choices = useChoices();
+  const status = useStatus();
+  return (
+    <Read from={status} what="activity" height={600}>
+      {({ time }) => {
+        const today = time.slice(0, 10);
+        const { from, to } = choices.custom;
+        const custom = { from: isDay(from) ? from : today, to: isDay(to) ? to : today };
+        const isTurned = custom.from > custom.to;
+        return (
+          <Shown
+            session={session}
+            choices={choices}
+            range={rangeOf(choices.name, time, isTurned ? { from: custom.to, to: custom.from } : custom)}
+          />
+        );
+      }}
+    </Read>
+  );
+}
+
+type ShownParts = { session: Session; choices: Choices; range: Range };
+
+function Shown({ session, choices, range }: ShownParts): ReactNode {
+  const rows = useSpend(session, range);
+  const nameOfKey = useKeyNames(session);
+  const { name, by, filter, change } = choices;
+  return (
+    <>
+      <Head title="Activity" side={<Export {...{ session, range, filter }} />} />
+      <div className="row">
+        <Segments
+          label="Range"
+          value={name}
+          options={RANGES}
+          set={(chosen) =>
+            change({ range: chosen, ...(chosen === "custom" ? { from: range.from, to: range.to } : NO_DAYS) })
+          }
+        />
+        <Segments label="Group by" value={by} options={GROUPS} set={(chosen) => change({ by: chosen })} />
+        <Filters {...{ choices, nameOfKey }} rows={rows.data ?? []} />
+      </div>
+      {name === "custom" ? <Days range={range} change={change} /> : null}
+      <Read from={rows} what="spend" height={420}>
+        {(all) => <Spend {...{ range, choices, nameOfKey }} rows={rowsIn(all, range, filter)} />}
+      </Read>
+      <ReceiptTable {...{ session, range, filter, nameOfKey }} />
+    </>
+  );
+}
+
+const NO_DAYS = { from: undefined, to: undefined };
+
+function Days({ range, change }: { range: Range; change: Choices["change"] }): ReactNode {
+  return (
+    <div className="row">
+      {(["from", "to"] as const).map((end) => (
+        <Field key={end} label={end === "from" ? "First day" : "Last day"}>
+          {(props) => (
+            <input
+              {...props}
+              type="date"
+              value={range[end]}
+              onChange={({ target }) => isDay(target.value) && change({ [end]: target.value })}
+            />
+          )}
+        </Field>
+      ))}
+    </div>
+  );
+}
+
+function Spend({ range, choices, nameOfKey, rows }: SpendParts): ReactNode {
+  const { by, change } = choices;
+  const stack = stackOf(grouped(rows, by, nameOfKey), range.bars);
+  const { requests } = sumOf(rows);
+  const words = range.from === range.to ? day(range.from) : `${day(range.from)} to ${day(range.to)}`;
+  if (requests === 0) {
+    return (
+      <Card title="Spend">
+        <Empty
+          action={
+            <button
+              type="button"
+              onClick={() => change({ range: "custom", from: daysBefore(range.to, 89), to: range.to })}
+            >
+              Widen to 90 days
+            </button>
+          }
+        >
+          No requests from {words}.
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <section className="card" aria-label="Spend">
+      <div className="row figures">
+        <Stat label={`Spend, ${words}`}>
+          <Amount nanoUsd={stack.nanoUsd} />
+        </Stat>
+        <Stat label="Requests">{count(requests)}</Stat>
+      </div>
+      <Chart label={`Spend by ${range.by} and ${by}`} stack={stack} sums />
+    </section>
+  );
+}
+type SpendParts = {
+  range: Range;
+  choices: Choices;
+  nameOfKey: (id: string | null) => string;
+  rows: readonly SpendRow[];
+};
+
+function daysBefore(date: string, days: number): string {
+  return new Date(Date.parse(date) - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+type FilterParts = { choices: Choices; nameOfKey: (id: string | null) => string; rows: readonly SpendRow[] };
+
+/** Only what the range has can be chosen. */
+function Filters({ choices: { filter, change }, nameOfKey, rows }: FilterParts): ReactNode {
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const [isOpen, open] = useState(isFiltered);
+  const valuesOf = (value: (row: SpendRow) => string | null, chosen: string | undefined): string[] => {
+    const found = [...rows.map(value), chosen ?? null].filter((each): each is string => each !== null);
+    return [...new Set(found)].toSorted();
+  };
+  const fields = [
+    { field: "model", label: "Model", values: valuesOf(({ model }) => model, filter.model) },
+    { field: "key_id", label: "Key", values: valuesOf(({ keyId }) => keyId, filter.key_id) },
+    { field: "tag", label: "Tag", values: valuesOf(({ tag }) => tag, filter.tag) },
+  ] as const;
+  return (
+    <>
+      <button type="button" className="little" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+        <ListFilter aria-hidden="true" />
+        Filter
+      </button>
+      {isFiltered ? (
+        <button
+          type="button"
+          className="plain little"
+          onClick={() => change({ model: undefined, key_id: undefined, tag: undefined })}
+        >
+          Clear filters
+        </button>
+      ) : null}
+      {isOpen ? (
+        <div className="fields filters">
+          {fields.map(({ field, label, values }) => (
+            <Field key={field} label={label}>
+              {(props) => (
+                <select
+                  {...props}
+                  value={filter[field] ?? ""}
+                  onChange={({ target }) => change({ [field]: target.value === "" ? undefined : target.value })}
+                >
+                  <option value="">All</option>
+                  {values.map((value) => (
+                    <option key={value} value={value}>
+                      {field === "key_id" ? nameOfKey(value) : value}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+          ))}
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+function Export({ session, range, filter }: { session: Session; range: Range; filter: Filter }): ReactNode {
+  const download = useMutation({
+    mutationFn: (format: "csv" | "json") =>
+      downloadReceipts(session.token, { from: range.from, to: range.to, ...filter }, format),
+  });
+  return (
+    <>
+      {download.error === null ? null : <Failure error={download.error} />}
+      <Menu
+        button={
+          <button type="button" disabled={download.isPending}>
+            <Download aria-hidden="true" />
+            {download.isPending ? "Reading …" : "Export"}
+          </button>
+        }
+        about={<span className="hint">All receipts of these days, with the filters</span>}
+        entries={[
+          { text: "Receipts as CSV", act: () => download.mutate("csv") },
+          { text: "Receipts as JSON", act: () => download.mutate("json") },
+        ]}
+      />
+    </>
+  );
 }

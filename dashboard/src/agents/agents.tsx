@@ -7,7 +7,7 @@ import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
 import { shortHex, tokenUsd } from "../format.ts";
 import { gateway } from "../gateway.ts";
-import { Amount, Badge, Card, CopyButton, Field, Stat, Head, Read } from "../parts.tsx";
+import { Amount, Badge, Card, CopyButton, Field, Head, Read, Stat } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { agentsMadeBy } from "./agents-made-by.ts";

@@ -1,108 +1,180 @@
+import { ArrowRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { fromNow } from "../format.ts";
-import { useStatus } from "../gateway.ts";
-import { QuoteBox } from "../models/quote.tsx";
-import { Amount, Badge, Card, Stat, Read } from "../parts.tsx";
+import { count } from "../format.ts";
+import { type Model, useModels, useStatus } from "../gateway.ts";
+import { pricesOf, shownPrice } from "../models/cost.ts";
+import { Table } from "../parts/table.tsx";
+import { Amount, Card, Skeleton, Stat } from "../parts.tsx";
+import { Account } from "../shell/header.tsx";
+import { Brand, State } from "../shell/navigation.tsx";
+import { ThemeButton } from "../shell/theme-button.tsx";
+import { RequestCode } from "./request-code.tsx";
 
-/** The introduction for new readers. */
+/** Signed out: what this is, for whom, and why not another service. */
 export default function Landing(): ReactNode {
   return (
     <>
-      <div className="head">
-        <h1>Pay for AI by the dollar. Check every cent.</h1>
-        <p>
-          Add a dollar and use it with every AI model listed here, from any program that speaks the OpenAI or Anthropic
-          API. No subscription. You pay the provider's list price, with no markup. Every charge is settled on a
-          blockchain, so you can verify your bill.
-        </p>
-        <div className="row">
-          <Link className="button first" href="/funds">
-            Add dollars
-          </Link>
-          <Link className="button" href="/keys">
-            Get a key
-          </Link>
+      <header className="landing-top">
+        <Brand />
+        <nav aria-label="Pages">
+          <Link href="/models">Models</Link>
+          <a href="/docs">Docs</a>
+          <Link href="/verify">Verify</Link>
+          <Link href="/status">Status</Link>
+        </nav>
+        <div className="end">
+          <ThemeButton />
+          <Account isNeeded={false} />
         </div>
+      </header>
+      <div className="hero">
+        <div className="stack">
+          <h1>
+            One balance.
+            <br />
+            Every model.
+            <br />A bill you can prove.
+          </h1>
+          <p className="lead">
+            For developers and agents who must not overspend: pay per token at the provider's list price, give each key
+            a limit that no request can pass, and check every charge on chain.
+          </p>
+          <div className="row">
+            <Link href="/funds" className="button first main">
+              Get started
+            </Link>
+            <a href="/docs" className="button plain">
+              Read the docs <ArrowRight aria-hidden="true" />
+            </a>
+          </div>
+        </div>
+        <RequestCode
+          foot={<p className="foot">Any OpenAI or Anthropic client works: change its base URL and key.</p>}
+        />
       </div>
-      <Card title="How it works">
-        <ol className="how">
-          <li>
-            <h3>Put in dollars</h3>
-            <p className="quiet">
-              A digital wallet pays digital dollars (a stablecoin) into a contract that nobody can empty. One dollar in
-              is one dollar of AI. It cannot be paid back.
-            </p>
+      <Facts />
+      <ol className="three">
+        {STEPS.map(([title, about]) => (
+          <li key={title}>
+            <h2>{title}</h2>
+            <p className="quiet">{about}</p>
           </li>
-          <li>
-            <h3>Make a key</h3>
-            <p className="quiet">
-              Your wallet signs one message, free of charge. The key can have a limit for a day, a month or its
-              lifetime.
-            </p>
-          </li>
-          <li>
-            <h3>Use it anywhere</h3>
-            <p className="quiet">
-              Paste the key into a coding tool, a chat program or your own code. Each answer has a receipt, to a
-              billionth of a dollar.
-            </p>
-          </li>
-        </ol>
-      </Card>
-      <div className="two">
-        <QuoteBox />
-        <Now />
-      </div>
+        ))}
+      </ol>
+      <Compared />
+      <p className="landing-state hint">
+        <State />
+      </p>
     </>
   );
 }
 
-function Now(): ReactNode {
+const STEPS: readonly (readonly [string, string])[] = [
+  [
+    "Add funds",
+    "Pay in digital dollars from a wallet. One dollar in is one dollar of inference. Added funds pay for inference " +
+      "and cannot be withdrawn.",
+  ],
+  [
+    "Create a key",
+    "Sign one message, without gas. Give each key a limit for a day, a month or its lifetime. A request that could " +
+      "pass the limit is refused before it starts.",
+  ],
+  [
+    "Change the base URL",
+    "Your present client works. Each paid answer has a receipt that leads to the block of its charge.",
+  ],
+];
+
+/** Facts of now, from the gateway. What is not known is left out, and what is wrong is said. */
+function Facts(): ReactNode {
   const status = useStatus();
+  const models = useModels();
+  if (status.error !== null || models.error !== null) return null;
+  const cheapest = models.data === undefined ? null : cheapestText(models.data);
+  const books = status.data?.books ?? null;
+  const wait = <Skeleton height={36} width={100} />;
   return (
-    <Card title="Right now" side={<Link href="/status">All of it</Link>}>
-      <Read from={status} what="status">
-        {({ ceiling, books, prices }) => (
-          <>
-            <Stat
-              label="Left to spend today, all customers together"
-              about={
-                ceiling.resets_at === null ? undefined : (
-                  <>
-                    of <Amount nanoUsd={ceiling.limit_nano_usd} />. The limit protects everybody's dollars. It resets{" "}
-                    {fromNow(ceiling.resets_at)}.
-                  </>
-                )
-              }
-            >
-              <Amount nanoUsd={ceiling.left_nano_usd} />
-            </Stat>
-            <dl className="facts">
-              <dt>Models offered</dt>
-              <dd>{prices?.models ?? "none at the moment"}</dd>
-              <dt>Backing</dt>
-              <dd>
-                {books?.adds_up === true ? (
-                  <Badge kind="good">✓ every dollar is there</Badge>
-                ) : books?.adds_up === false ? (
-                  <Badge kind="bad">do not add up</Badge>
-                ) : (
-                  <Badge kind="warn">not all known</Badge>
-                )}
-              </dd>
-              {books === null ? null : (
-                <>
-                  <dt>Dollars held</dt>
-                  <dd>
-                    <Amount nanoUsd={books.backing_nano_usd} />
-                  </dd>
-                </>
-              )}
-            </dl>
-          </>
-        )}
-      </Read>
+    <section className="facts-strip" aria-label="Facts of now">
+      <Stat label={models.data === undefined ? "models" : `models: ${typesOf(models.data)}`}>
+        {models.data === undefined ? wait : count(models.data.length)}
+      </Stat>
+      <Stat label="per 1M input tokens, lowest text price">
+        {models.data === undefined ? wait : cheapest === null ? "–" : cheapest}
+      </Stat>
+      <Stat label="added to the provider's list price">0%</Stat>
+      {status.data === undefined ? (
+        <Stat label="reserves">{wait}</Stat>
+      ) : books === null ? (
+        <Stat label="reserves, not read at this moment">–</Stat>
+      ) : books.adds_up === true ? (
+        <Stat label={`reserves, equal to all claims at block ${count(books.block)}`}>
+          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
+        </Stat>
+      ) : books.adds_up === false ? (
+        <Stat label={<span className="state bad">reserves, which do not equal the claims</span>}>
+          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
+        </Stat>
+      ) : (
+        <Stat label="reserves; not every chain is read at this moment">
+          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
+        </Stat>
+      )}
+    </section>
+  );
+}
+
+function typesOf(models: readonly Model[]): string {
+  const names = new Set(models.map(({ type }) => TYPES.get(type) ?? type));
+  return [...names].join(", ");
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["image", "images"],
+  ["embedding", "embeddings"],
+  ["asr", "transcription"],
+  ["tts", "speech"],
+]);
+
+/** The lowest input price above zero of a text model, per million tokens. */
+function cheapestText(models: readonly Model[]): string | null {
+  const prices = models.flatMap(({ type, pricing }) => (type === "text" ? pricesOf(type, pricing).slice(0, 1) : []));
+  const [least] = prices.filter(({ atto }) => atto > 0n).toSorted((one, other) => (one.atto < other.atto ? -1 : 1));
+  return least === undefined ? null : shownPrice(least);
+}
+
+/** The last row speaks against us. */
+const ROWS = [
+  ["Price", "Provider's list price, no markup", "Fixed, with usage caps", "List price, often plus a fee"],
+  ["Subscription", "None", "Every month", "None"],
+  [
+    "Spending limit",
+    "Per key, reserved before each request",
+    "Often blocked past the cap",
+    "Often checked after the request",
+  ],
+  ["Bill", "Every charge provable on chain", "Often no detail of usage", "The seller's word"],
+  ["Refund", "None: funds pay for inference only", "Varies", "Varies"],
+] as const;
+
+function Compared(): ReactNode {
+  const name = useStatus().data?.operator.name ?? "This service";
+  return (
+    <Card title="Compared with" isFlush className="compared">
+      <Table
+        label="Compared with other ways to pay"
+        isFlush
+        asCards
+        rows={ROWS}
+        keyOf={([what]) => what}
+        columns={[
+          { title: "What", className: "quiet", inCard: "whole", cell: ([what]) => what },
+          { title: name, inCard: "titled", className: "own", cell: ([, own]) => own },
+          { title: "Monthly subscription", inCard: "titled", className: "quiet", cell: ([, , other]) => other },
+          { title: "Prepaid API credits", inCard: "titled", className: "quiet", cell: ([, , , other]) => other },
+        ]}
+      />
     </Card>
   );
 }

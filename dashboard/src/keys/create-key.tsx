@@ -1,76 +1,62 @@
 import { parseDecimal } from "@inference/protocol/money";
-import { type KeyTerms, type NewApiKey, prepareKeyRequest } from "@inference/sdk/keys";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
-import { Card, Failure, Field } from "../parts.tsx";
-import type { Wallet } from "../wallet/wallet.ts";
-import { type LimitWindow, LimitWindows, resetTerm } from "./limit-window.tsx";
+import { type KeyTerms, type NewApiKey, type PreparedKeyRequest, prepareKeyRequest } from "@inference/sdk/keys";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { useCredits, useKeys } from "../account.ts";
+import { CodeBlock } from "../parts/code.tsx";
+import { Amount, Failure, Field, Segments } from "../parts.tsx";
+import type { SignedIn } from "../wallet/wallet.ts";
+import { type LimitWindow, resetTerm, WINDOWS, windowWords } from "./limit-window.tsx";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
-import { SignedText } from "./signed-text.tsx";
 
-type Form = MoreTerms & { name: string; limit: string; window: LimitWindow; days: string };
+type Expiry = "never" | "30" | "90" | "other";
+type Form = MoreTerms & { name: string; limit: string; window: LimitWindow; expiry: Expiry; days: string };
 
-const EMPTY: Form = { ...NO_MORE_TERMS, name: "", limit: "5.00", window: "monthly", days: "" };
+const EMPTY: Form = { ...NO_MORE_TERMS, name: "", limit: "5.00", window: "monthly", expiry: "never", days: "" };
 
-/** A form for a key's terms, the text to sign, and the new key, shown once. */
-export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
+const EXPIRIES: readonly (readonly [Expiry, string])[] = [
+  ["never", "Never"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["other", "Other"],
+];
+
+/** One form beside the sentence that says what is created, and the new key, shown once. */
+export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
   const [form, setForm] = useState(EMPTY);
-  const [terms, setTerms] = useState<KeyTerms>();
   const [made, setMade] = useState<NewApiKey>();
+  const [, go] = useLocation();
   const queries = useQueryClient();
-  const problems = problemsOf(form);
+  const keys = useKeys(wallet);
   const set = (change: Partial<Form>): void => setForm({ ...form, ...change });
-  if (made !== undefined) return <NewKey made={made} done={() => setMade(undefined)} />;
-  if (terms !== undefined) {
-    return (
-      <ToSign
-        wallet={wallet}
-        terms={terms}
-        back={() => setTerms(undefined)}
-        done={(key) => {
-          setTerms(undefined);
-          setForm(EMPTY);
-          setMade(key);
-          void queries.invalidateQueries({ queryKey: ["own"] });
-        }}
-      />
-    );
+  const problems = problemsOf(form);
+  if (keys.data?.some(({ name }) => name !== "" && name === form.name.trim()) === true) {
+    problems.name = `You have a key named ${form.name.trim()}.`;
   }
+  if (made !== undefined) return <NewKey made={made} done={() => go("/keys")} />;
+  const done = (key: NewApiKey): void => {
+    setMade(key);
+    void queries.invalidateQueries({ queryKey: ["own"] });
+  };
   return (
-    <Card title="Make a key">
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (Object.keys(problems).length === 0) setTerms(termsOf(form));
-        }}
-      >
-        <div className="fields">
-          <Field label="Name" about="Which program it is for." error={problems.name}>
-            {(props) => (
-              <input
-                {...props}
-                autoComplete="off"
-                value={form.name}
-                placeholder="laptop"
-                onChange={({ target }) => set({ name: target.value })}
-              />
-            )}
-          </Field>
-          <Field label="Limit">
-            {(props) => (
-              <select
-                {...props}
-                value={form.window}
-                onChange={({ target }) => set({ window: target.value as LimitWindow })}
-              >
-                <LimitWindows />
-              </select>
-            )}
-          </Field>
+    <div className="create-key">
+      <div className="stack">
+        <Field label="Name" about="The program that uses it." error={problems.name}>
+          {(props) => (
+            <input
+              {...props}
+              autoComplete="off"
+              value={form.name}
+              placeholder="laptop"
+              onChange={({ target }) => set({ name: target.value })}
+            />
+          )}
+        </Field>
+        <div className="row">
           {form.window === "none" ? null : (
-            <Field label="Dollars" error={problems.limit}>
+            <Field label="Limit, in dollars" error={problems.limit}>
               {(props) => (
                 <input
                   {...props}
@@ -82,7 +68,20 @@ export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
               )}
             </Field>
           )}
-          <Field label="Ends after days" about="Empty: it does not end." error={problems.days}>
+          <div className="field">
+            <span aria-hidden="true">{form.window === "none" ? "Limit" : " "}</span>
+            <Segments label="Limit" value={form.window} options={WINDOWS} set={(window) => set({ window })} />
+          </div>
+        </div>
+        <p className="hint">A request that could pass the limit is refused before it starts.</p>
+        <div className="field">
+          <strong>Expires</strong>
+          <div className="row">
+            <Segments label="Expires" value={form.expiry} options={EXPIRIES} set={(expiry) => set({ expiry })} />
+          </div>
+        </div>
+        {form.expiry === "other" ? (
+          <Field label="Days until it expires" error={problems.days}>
             {(props) => (
               <input
                 {...props}
@@ -93,58 +92,179 @@ export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
               />
             )}
           </Field>
-        </div>
+        ) : null}
         <MoreTermFields form={form} set={set} problems={problems} />
-        <p>
-          <button type="submit" className="first">
-            Next: see what you sign
-          </button>
-        </p>
-      </form>
-    </Card>
+      </div>
+      <Summary {...{ wallet, form, done }} isValid={Object.keys(problems).length === 0} />
+    </div>
   );
 }
 
-function ToSign({ wallet, terms, back, done }: ToSignParts): ReactNode {
-  const prepared = useQuery({
-    queryKey: ["key-message", wallet.address, terms],
-    queryFn: () => prepareKeyRequest(wallet.acting, { type: "create", terms }),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-  });
+function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
+  const credits = useCredits(wallet);
+  const { models, requests, tokens, isPrivate, window } = form;
   return (
-    <Card title="This is what you sign">
-      {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
-      {prepared.data === undefined ? null : (
-        <SignedText prepared={prepared.data} done={done} again={() => void prepared.refetch()} />
-      )}
-      <p>
-        <button type="button" className="plain" onClick={back}>
-          Back
-        </button>
-      </p>
-    </Card>
+    <aside className="stack summary">
+      <section className="card" aria-labelledby="creates">
+        <span className="label">You create</span>
+        <h2 id="creates" className="sentence" tabIndex={-1}>
+          {sentenceOf(form)}
+        </h2>
+        <dl className="facts right">
+          <dt>Models</dt>
+          <dd>
+            {models.trim() === "" ? "any" : models}
+            {isPrivate ? ", private only" : ""}
+          </dd>
+          {window === "none" || window === "lifetime" ? null : (
+            <>
+              <dt>Limit resets</dt>
+              <dd>{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</dd>
+            </>
+          )}
+          {requests.trim() === "" ? null : (
+            <>
+              <dt>Requests a minute</dt>
+              <dd>{requests}</dd>
+            </>
+          )}
+          {tokens.trim() === "" ? null : (
+            <>
+              <dt>Tokens a minute</dt>
+              <dd>{tokens}</dd>
+            </>
+          )}
+          <dt>Pays from</dt>
+          <dd>balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}</dd>
+        </dl>
+        <Sign {...{ wallet, form, isValid, done }} />
+      </section>
+      {isValid ? <CodeBlock label="The same in a terminal" text={commandOf(form)} /> : null}
+    </aside>
   );
 }
-type ToSignParts = { wallet: Wallet; terms: KeyTerms; back: () => void; done: (made: NewApiKey) => void };
+type SummaryParts = { wallet: SignedIn; form: Form; isValid: boolean; done: (made: NewApiKey) => void };
 
-function termsOf({ name, limit, window, days, ...more }: Form): KeyTerms {
-  const endsAt = new Date(Date.now() + Number(days) * 86_400_000);
+/** The button that has the wallet sign, and the text that it signs. A text is prepared once for each set of terms. */
+function Sign({ wallet, form, isValid, done }: SummaryParts): ReactNode {
+  const prepared = useRef<{ name: string; request: Promise<PreparedKeyRequest<NewApiKey>> }>(undefined);
+  const [isOpen, open] = useState(false);
+  const [message, setMessage] = useState<string>();
+  const name = JSON.stringify(form);
+  const prepare = (): Promise<PreparedKeyRequest<NewApiKey>> => {
+    if (prepared.current?.name !== name) {
+      const request = prepareKeyRequest(wallet.acting, { type: "create", terms: termsOf(form) });
+      prepared.current = { name, request };
+    }
+    return prepared.current.request;
+  };
+  const signing = useMutation({
+    mutationFn: async () => (await prepare()).sign(),
+    onSuccess: done,
+    onSettled: () => {
+      // A message is valid once.
+      prepared.current = undefined;
+    },
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is prepared for these terms
+  useEffect(() => {
+    if (!isOpen || !isValid) return;
+    let isOld = false;
+    const timer = setTimeout(() => {
+      prepare().then(
+        (request) => isOld || setMessage(request.message),
+        () => isOld || setMessage(undefined),
+      );
+    }, 300);
+    return () => {
+      isOld = true;
+      clearTimeout(timer);
+    };
+  }, [isOpen, isValid, name, signing.isIdle, signing.failureCount]);
+  return (
+    <>
+      <button
+        type="button"
+        className="first main"
+        disabled={!isValid || signing.isPending}
+        onClick={() => signing.mutate()}
+      >
+        {signing.isPending ? "Look at your wallet …" : "Sign and create key"}
+      </button>
+      <p className="hint">Free, without gas. The key is shown once.</p>
+      {signing.error === null ? null : <Failure error={signing.error} />}
+      <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
+        <summary>Text to sign</summary>
+        <pre>
+          <code>{message ?? "Preparing the text …"}</code>
+        </pre>
+      </details>
+    </>
+  );
+}
+
+/** `Key codex: at most $3.00 a month until 22 Feb 2027`. */
+function sentenceOf(form: Form): string {
+  const { name, limit, window } = form;
+  const most = window === "none" ? "your whole balance" : `at most $${dollars(limit)} ${windowWords[window]}`;
+  const end = endOf(form);
+  const until = end === null ? "no expiry" : `until ${END.format(end)}`;
+  return `Key ${name.trim() || "without a name"}: ${most}, ${until}`;
+}
+
+const END = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+/** With at least two decimals; the text itself if it is no amount. */
+function dollars(text: string): string {
+  const [whole = "", fraction = ""] = text.trim().split(".");
+  return parseDecimal(text.trim(), 9) === undefined ? "…" : `${whole}.${fraction.padEnd(2, "0")}`;
+}
+
+function daysOf({ expiry, days }: Form): string {
+  return expiry === "never" ? "" : expiry === "other" ? days.trim() : expiry;
+}
+
+/** When the key expires: at 00:00 UTC, so that the text stays the same while it is read; null: never. */
+function endOf(form: Form): Date | null {
+  const days = Number(daysOf(form));
+  if (!(days > 0 && days < 10_000)) return null;
+  return new Date((Math.floor(Date.now() / 86_400_000) + days) * 86_400_000);
+}
+
+function termsOf(form: Form): KeyTerms {
+  const { name, limit, window, expiry: _, days: __, ...more } = form;
+  const end = endOf(form);
   return {
     ...(name.trim() === "" ? {} : { name: name.trim() }),
     ...(window === "none" ? {} : { limit: limit.trim() }),
     ...resetTerm(window),
     ...termsOfMore(more),
-    ...(days.trim() === "" ? {} : { expires_at: `${endsAt.toISOString().slice(0, 19)}Z` }),
+    ...(end === null ? {} : { expires_at: `${end.toISOString().slice(0, 19)}Z` }),
   };
 }
 
-function problemsOf({ name, limit, window, days, ...more }: Form): Partial<Record<keyof Form, string>> {
+function commandOf(form: Form): string {
+  const { name, limit, limit_reset: reset, expires_at: expires, ...more } = termsOf(form);
+  const options = [
+    ...(limit === undefined ? [] : [`--limit ${limit}`]),
+    ...(reset === undefined ? [] : [`--reset ${reset}`]),
+    ...(more.requests_per_minute === undefined ? [] : [`--requests ${more.requests_per_minute}`]),
+    ...(more.tokens_per_minute === undefined ? [] : [`--tokens ${more.tokens_per_minute}`]),
+    ...(more.models === undefined ? [] : [`--models "${more.models}"`]),
+    ...(more.private === undefined ? [] : ["--private"]),
+    ...(expires === undefined ? [] : [`--expires ${expires}`]),
+  ];
+  const quoted = name === undefined ? "" : ` ${/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`}`;
+  return [`infer keys create${quoted}`, ...options.map((option) => `  ${option}`)].join(" \\\n");
+}
+
+function problemsOf(form: Form): Partial<Record<keyof Form, string>> {
+  const { name, limit, window, expiry, days, ...more } = form;
   const problems: Partial<Record<keyof Form, string>> = problemsOfMore(more);
   if (name.trim().length > 64) problems.name = "At most 64 characters.";
   if (window !== "none" && parseDecimal(limit.trim(), 9) === undefined) {
     problems.limit = "An amount in dollars, such as 5.00.";
   }
-  if (days.trim() !== "" && !/^[1-9]\d{0,3}$/.test(days.trim())) problems.days = "A whole number of days, up to 9999.";
+  if (expiry === "other" && !/^[1-9]\d{0,3}$/.test(days.trim())) problems.days = "A whole number of days, up to 9999.";
   return problems;
 }

@@ -1,32 +1,54 @@
+import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
-import { Head, KeepFocus } from "../parts.tsx";
-import { NeedsWallet, Signed } from "../wallet/gate.tsx";
+import { Link } from "wouter";
+import { useKeys } from "../account.ts";
+import { Head } from "../parts.tsx";
+import { useRoute } from "../route.ts";
+import { NeedsSession } from "../wallet/gate.tsx";
+import { useSession } from "../wallet/session.ts";
 import { CreateKey } from "./create-key.tsx";
-import { KeyList } from "./key-list.tsx";
-import { Webhooks } from "./webhooks.tsx";
+import { KeyTable } from "./key-table.tsx";
+
+const WHY = "The wallet that added funds signs for its keys. Signing is free.";
 
 export default function Keys(): ReactNode {
+  const { rest } = useRoute();
+  if (rest === "new") {
+    return (
+      <>
+        <Head title="Create key">
+          <Link href="/keys">All keys</Link>
+        </Head>
+        <NeedsSession why={WHY}>{(wallet) => <CreateKey key={wallet.address} wallet={wallet} />}</NeedsSession>
+      </>
+    );
+  }
   return (
     <>
-      <Head title="Keys">
-        A key lets a program spend your balance. Give each program its own, with a limit, so that you can see what it
-        uses and stop it alone.
-      </Head>
-      <NeedsWallet why="The wallet that added dollars signs for its keys. Signing is free.">
-        {(wallet) => (
-          <KeepFocus>
-            <CreateKey key={wallet.address} wallet={wallet} />
-            <Signed why="To show your keys, their limits and what they used." wallet={wallet}>
-              {(signed) => (
-                <>
-                  <KeyList wallet={signed} />
-                  <Webhooks wallet={signed} />
-                </>
-              )}
-            </Signed>
-          </KeepFocus>
-        )}
-      </NeedsWallet>
+      <Head
+        title={
+          <>
+            Keys <KeyCount />
+          </>
+        }
+        side={
+          <Link href="/keys/new" className="button first">
+            <Plus aria-hidden="true" />
+            Create key
+          </Link>
+        }
+      />
+      <NeedsSession why={WHY}>{(wallet) => <KeyTable wallet={wallet} />}</NeedsSession>
     </>
   );
+}
+
+function KeyCount(): ReactNode {
+  const session = useSession();
+  return session === null ? null : <Count session={session} />;
+}
+
+function Count({ session }: { session: Parameters<typeof useKeys>[0] }): ReactNode {
+  const { data } = useKeys(session);
+  return <span className="quiet plain-weight">{data?.length}</span>;
 }

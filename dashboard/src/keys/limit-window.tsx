@@ -1,4 +1,4 @@
-import { type LimitReset, limitResets } from "@inference/protocol/window";
+import type { LimitReset } from "@inference/protocol/window";
 import type { ReactNode } from "react";
 
 /** The window of a key's limit; `none`: the key has no limit. */
@@ -7,7 +7,7 @@ export type LimitWindow = LimitReset | "lifetime" | "none";
 export const windowWords: Record<LimitReset | "lifetime", string> = {
   daily: "a day",
   monthly: "a month",
-  lifetime: "in total",
+  lifetime: "lifetime",
 };
 
 /** The signed term for a window. */
@@ -15,16 +15,19 @@ export function resetTerm(window: LimitWindow): { limit_reset?: LimitReset } {
   return window === "lifetime" || window === "none" ? {} : { limit_reset: window };
 }
 
+/** The choices of a window. */
+export const WINDOWS: readonly (readonly [LimitWindow, string])[] = [
+  ["daily", "a day"],
+  ["monthly", "a month"],
+  ["lifetime", "lifetime"],
+  ["none", "No limit"],
+];
+
 /** The options of a `select`. */
 export function LimitWindows(): ReactNode {
-  return (
-    <>
-      {([...limitResets, "lifetime"] as const).map((window) => (
-        <option key={window} value={window}>
-          {windowWords[window]}
-        </option>
-      ))}
-      <option value="none">none: the whole balance</option>
-    </>
-  );
+  return WINDOWS.map(([window, words]) => (
+    <option key={window} value={window}>
+      {words}
+    </option>
+  ));
 }

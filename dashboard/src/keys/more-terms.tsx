@@ -12,14 +12,16 @@ export const NO_MORE_TERMS: MoreTerms = { requests: "", tokens: "", models: "", 
 const texts = [
   { name: "requests", label: "Requests a minute", about: "Empty: no limit." },
   { name: "tokens", label: "Tokens a minute", about: "Empty: no limit." },
-  { name: "models", label: "Models", about: "Such as gpt-4o, llama-*. Empty: all." },
+  { name: "models", label: "Models", about: "Ids with commas between them, such as alder-4b, llama-*. Empty: any." },
 ] as const;
 
 /** Closed at first, because most keys do without them. */
 export function MoreTermFields({ form, set, problems }: MoreTermParts): ReactNode {
   return (
     <details open={Object.keys(problemsOfMore(form)).length > 0 || undefined}>
-      <summary>Requests, tokens and models</summary>
+      <summary>
+        Advanced <span className="hint plain-weight">models, requests and tokens a minute, privacy</span>
+      </summary>
       <div className="fields">
         {texts.map(({ name, label, about }) => (
           <Field key={name} label={label} about={about} error={problems[name]}>
@@ -73,7 +75,7 @@ function modelsOf(text: string): string[] {
 const windowWords: Readonly<Record<string, string>> = {
   limit_daily: "a day",
   limit_monthly: "a month",
-  limit_lifetime: "in total",
+  limit_lifetime: "lifetime",
 };
 
 /** A key's terms beside its first limit in dollars, in words; empty if it has none. */

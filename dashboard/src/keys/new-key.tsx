@@ -3,9 +3,9 @@ import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { NewApiKey } from "@inference/sdk/keys";
 import { type ReactNode, useEffect, useState } from "react";
 import { useModels } from "../gateway.ts";
-import { Card, Field, Note } from "../parts.tsx";
-import { CodeBlock } from "../parts/code.tsx";
-import { TryKey } from "./try-key.tsx";
+import { requestTabs } from "../home/request-code.tsx";
+import { Code, CodeBlock } from "../parts/code.tsx";
+import { Card, CopyButton, Field, Note } from "../parts.tsx";
 
 /** The new key, shown once, and its use in programs. */
 export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
@@ -19,52 +19,45 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
     model: model?.id ?? "MODEL",
     contextLength: model?.context_length ?? null,
   };
+  const setups = toolSetups(at);
   return (
     <Card title={`Your key${data.name === "" ? "" : ` for ${data.name}`}`} className="keep">
       <Note kind="warn">
         <p>
-          <strong>Copy it now: it is shown this once.</strong> Whoever has it can spend what it may. If it is lost,
-          replace it below.
+          <strong>Copy it now: it is shown once.</strong> Whoever has it can spend up to its limit. If you lose it,
+          rotate the key.
         </p>
       </Note>
-      <CodeBlock label="API key" text={key} />
-      <TryKey apiKey={key} model={model?.id} />
-      <h3>Set up a program</h3>
-      <div className="fields">
-        <Field label="Model">
-          {(props) => (
-            <select {...props} value={model?.id} onChange={({ target }) => choose(target.value)}>
-              {texts.map(({ id, display_name: name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-      </div>
-      <CodeBlock label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />
-      {toolSetups(at).map(({ id, title, about, code }) => (
-        <details key={id}>
-          <summary>{title}</summary>
-          <div className="stack tight">
-            <p className="quiet">{about.replaceAll("`", "")}</p>
-            <CodeBlock label={title} text={code} />
-          </div>
-        </details>
-      ))}
-      <details>
-        <summary>Another program</summary>
-        <div className="stack tight">
-          <p className="quiet">{otherTools.replaceAll("`", "")}</p>
-          <CodeBlock label="Base URL" text={`${location.origin}/v1`} />
-        </div>
-      </details>
-      <p>
+      <div className="row">
+        <code className="wrap" id="key">
+          {key}
+        </code>
+        <CopyButton text={key} />
         <button type="button" className="first" onClick={done}>
           I have copied it
         </button>
-      </p>
+      </div>
+      <h3>Use it</h3>
+      <Field label="Model">
+        {(props) => (
+          <select {...props} value={model?.id} onChange={({ target }) => choose(target.value)}>
+            {texts.map(({ id, display_name: name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Code tabs={requestTabs(at.model, key)} />
+      <h3>Set up a tool</h3>
+      <CodeBlock label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />
+      <Code
+        label="Tool"
+        tabs={setups.map(({ title, code }) => ({ name: title, text: code }))}
+        about={(name) => setups.find(({ title }) => title === name)?.about.replaceAll("`", "")}
+      />
+      <p className="hint">{otherTools.replaceAll("`", "")}</p>
     </Card>
   );
 }
@@ -74,7 +67,7 @@ function warnWhoLeaves(): () => void {
   const ending = new AbortController();
   const onClick = (event: MouseEvent): void => {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
-    if (link !== null && !confirm("The key is shown this once. Leave, and lose it if you have not copied it?")) {
+    if (link !== null && !confirm("The key is shown once. Leave, and lose it if you have not copied it?")) {
       event.preventDefault();
       event.stopPropagation();
     }

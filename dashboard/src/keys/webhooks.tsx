@@ -13,8 +13,8 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd, when } from "../format.ts";
-import { Badge, Card, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
 import { CodeBlock } from "../parts/code.tsx";
+import { Badge, Card, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
 import { useOwn } from "../wallet/session.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
-import { Badge, Card, Field, Head, Read } from "../parts.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Badge, Card, Field, Head, Read } from "../parts.tsx";
 import { priceCell, pricesOf, shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
 

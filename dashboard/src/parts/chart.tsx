@@ -8,8 +8,9 @@ import { Table } from "./table.tsx";
  * Stacked bars with an axis. A bar is read by pointing, or by the arrow keys: the chart is a slider over its bars.
  *
  * @param label The chart's name: what it shows, by what.
+ * @param sums Whether the names below the chart have their sums.
  */
-export function Chart({ label, stack, isTableOpen = false }: ChartParts): ReactNode {
+export function Chart({ label, stack, sums = false }: ChartParts): ReactNode {
   const { bars, series } = stack;
   const [chosen, choose] = useState<number>();
   const ticks = ticksOf(Math.max(0, ...bars.map(({ nanoUsd }) => nanoUsd)));
@@ -24,7 +25,7 @@ export function Chart({ label, stack, isTableOpen = false }: ChartParts): ReactN
     choose(to === -2 ? undefined : Math.max(0, Math.min(last, chosen === undefined ? last : to)));
   };
   return (
-    <div className="stack tight">
+    <div className="stack">
       <div className="chart">
         <div className="axis" aria-hidden="true">
           {ticks.map((tick) => (
@@ -48,7 +49,7 @@ export function Chart({ label, stack, isTableOpen = false }: ChartParts): ReactN
           onPointerLeave={() => choose(undefined)}
         >
           {ticks.slice(1).map((tick) => (
-            <hr key={tick} aria-hidden="true" style={{ bottom: `${(tick / top) * 100}%` }} />
+            <div key={tick} className="tick" style={{ bottom: `${(tick / top) * 100}%` }} />
           ))}
           {bars.map(({ id, parts }, index) => (
             <div
@@ -74,14 +75,15 @@ export function Chart({ label, stack, isTableOpen = false }: ChartParts): ReactN
         </div>
         <Dates bars={bars} />
       </div>
-      <details open={isTableOpen || undefined}>
+      <Legend stack={stack} sums={sums} />
+      <details>
         <summary className="hint">As a table</summary>
         <ChartTable label={label} stack={stack} />
       </details>
     </div>
   );
 }
-type ChartParts = { label: string; stack: Stack; isTableOpen?: boolean };
+type ChartParts = { label: string; stack: Stack; sums?: boolean };
 
 /** Beside the bar, and never over it. */
 function Tip({ bar, chosen, stack: { bars, series } }: { bar: Stack["bars"][number]; chosen: number; stack: Stack }) {
@@ -149,8 +151,8 @@ function ChartTable({ label, stack: { bars, series } }: { label: string; stack: 
   );
 }
 
-/** The series' names with their colours; `sums`: and their sums, which add up to the total. */
-export function Legend({ stack: { series }, sums = false }: { stack: Stack; sums?: boolean }): ReactNode {
+/** The series' names with their colours, and with their sums, which add up to the total. */
+function Legend({ stack: { series }, sums }: { stack: Stack; sums: boolean }): ReactNode {
   const places = placesOf(series.map(({ nanoUsd }) => nanoUsd));
   return (
     <ul className={sums ? "legend sums" : "legend"}>

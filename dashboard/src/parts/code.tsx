@@ -8,25 +8,25 @@ export type CodeTab = { name: string; text: string };
 /** The order of languages everywhere. */
 export const LANGUAGES = ["curl", "Python", "TypeScript", "infer"] as const;
 
-const NAME = "language";
 const listeners = new Set<() => void>();
 
 /**
  * Code in tabs, with a button that copies what is shown. The chosen tab is kept in the browser, and every other block
- * with a tab of that name shows it too.
+ * with this label shows it too.
  */
-export function Code({ tabs, foot }: { tabs: readonly CodeTab[]; foot?: ReactNode }): ReactNode {
-  const kept = useSyncExternalStore(onChange, () => localStorage.getItem(NAME));
+export function Code({ tabs, foot, about, label = "Language" }: CodeParts): ReactNode {
+  const store = `chosen ${label}`;
+  const kept = useSyncExternalStore(onChange, () => localStorage.getItem(store));
   const shown = tabs.find(({ name }) => name === kept) ?? tabs[0];
   if (shown === undefined) return null;
   const choose = (name: string): void => {
-    localStorage.setItem(NAME, name);
+    localStorage.setItem(store, name);
     for (const changed of listeners) changed();
   };
   return (
     <Root className="code" value={shown.name} onValueChange={choose}>
       <div className="bar">
-        <List aria-label="Language">
+        <List aria-label={label}>
           {tabs.map(({ name }) => (
             <Trigger key={name} value={name}>
               {name}
@@ -37,13 +37,22 @@ export function Code({ tabs, foot }: { tabs: readonly CodeTab[]; foot?: ReactNod
       </div>
       {tabs.map(({ name, text }) => (
         <Content key={name} value={name}>
-          <Lines text={text} label={name} />
+          {about === undefined ? null : <p className="about quiet">{about(name)}</p>}
+          <Lines text={text} />
         </Content>
       ))}
       {foot}
     </Root>
   );
 }
+
+type CodeParts = {
+  tabs: readonly CodeTab[];
+  foot?: ReactNode;
+  /** Above the code of a tab. */
+  about?: (name: string) => ReactNode;
+  label?: string;
+};
 
 /** One piece of code, with its name and a button that copies it. */
 export function CodeBlock({ text, label }: { text: string; label: string }): ReactNode {
@@ -53,7 +62,7 @@ export function CodeBlock({ text, label }: { text: string; label: string }): Rea
         <span className="label">{label}</span>
         <CopyButton text={text} />
       </div>
-      <Lines text={text} label={label} />
+      <Lines text={text} />
     </div>
   );
 }
@@ -62,7 +71,7 @@ export function CodeBlock({ text, label }: { text: string; label: string }): Rea
 const TOKENS =
   /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|((?:^|\s)(?:#|\/\/) .*)|((?<![\w.$/-])(?:import|from|const|let|await|for|of|in|new|async|function|return|print|export|curl|infer|npx|pip|npm)(?![\w.:/=-]))/gm;
 
-function Lines({ text, label }: { text: string; label: string }): ReactNode {
+function Lines({ text }: { text: string }): ReactNode {
   const parts: ReactNode[] = [];
   let end = 0;
   for (const found of text.matchAll(TOKENS)) {
@@ -78,7 +87,7 @@ function Lines({ text, label }: { text: string; label: string }): ReactNode {
   parts.push(text.slice(end));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off
-    <pre tabIndex={0} aria-label={label}>
+    <pre tabIndex={0}>
       <code>{parts}</code>
     </pre>
   );

@@ -2,9 +2,9 @@ import { Content, Item, Portal, Root, Separator, Trigger } from "@radix-ui/react
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 
-/** An entry: it acts, or leads to a page. A null is a line. */
+/** An entry: it acts, or leads to a page. A null is a line, at most one in a menu. */
 export type MenuEntry = {
-  text: ReactNode;
+  text: string;
   icon?: ReactNode;
   isDanger?: boolean;
 } & ({ act: () => void } | { href: string });
@@ -17,20 +17,20 @@ export function Menu({ button, about, entries }: MenuParts): ReactNode {
       <Portal>
         <Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
           {about === undefined ? null : <div className="about">{about}</div>}
-          {entries.map((entry, index) =>
+          {entries.map((entry) =>
             entry === null ? (
-              <Separator key={index} asChild>
+              <Separator key="line" asChild>
                 <hr />
               </Separator>
             ) : "href" in entry ? (
-              <Item key={index} asChild>
+              <Item key={entry.text} asChild>
                 <Link href={entry.href}>
                   {entry.icon}
                   {entry.text}
                 </Link>
               </Item>
             ) : (
-              <Item key={index} className={entry.isDanger ? "danger" : undefined} onSelect={entry.act}>
+              <Item key={entry.text} className={entry.isDanger ? "danger" : undefined} onSelect={entry.act}>
                 {entry.icon}
                 {entry.text}
               </Item>

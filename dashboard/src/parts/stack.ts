@@ -18,13 +18,18 @@ export const OTHER = "other";
 export function stackOf(rows: readonly StackRow[], bars: readonly Pick<Bar, "id" | "label" | "title">[]): Stack {
   const sums = new Map<string, number>();
   for (const { name, nanoUsd } of rows) sums.set(name, (sums.get(name) ?? 0) + nanoUsd);
-  const ordered = [...sums].toSorted(([oneName, one], [otherName, other]) => other - one || (oneName < otherName ? -1 : 1));
+  const ordered = [...sums].toSorted(
+    ([oneName, one], [otherName, other]) => other - one || (oneName < otherName ? -1 : 1),
+  );
   const series = ordered.slice(0, MOST_SERIES).map(([name, nanoUsd]): Series => ({ name, nanoUsd }));
   const rest = ordered.slice(MOST_SERIES);
   if (rest.length > 0) series.push({ name: OTHER, nanoUsd: rest.reduce((sum, [, nanoUsd]) => sum + nanoUsd, 0) });
   const indexOf = new Map(series.slice(0, MOST_SERIES).map(({ name }, index) => [name, index]));
   const stacked = new Map(
-    bars.map(({ id, label, title }): [string, Bar] => [id, { id, label, title, nanoUsd: 0, parts: series.map(() => 0) }]),
+    bars.map(({ id, label, title }): [string, Bar] => [
+      id,
+      { id, label, title, nanoUsd: 0, parts: series.map(() => 0) },
+    ]),
   );
   for (const { bar: id, name, nanoUsd } of rows) {
     const bar = stacked.get(id);

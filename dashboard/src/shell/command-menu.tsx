@@ -22,7 +22,13 @@ export default function CommandMenu({ close }: { close: () => void }): ReactNode
   };
   const id = text.trim();
   return (
-    <dialog ref={dialog} className="commands wide" aria-label="Search or jump to" onClose={close} {...{ closedby: "any" }}>
+    <dialog
+      ref={dialog}
+      className="commands wide"
+      aria-label="Search or jump to"
+      onClose={close}
+      {...{ closedby: "any" }}
+    >
       <Command label="Search or jump to">
         <Command.Input
           placeholder="A page, a model, a key, or a receipt's id"

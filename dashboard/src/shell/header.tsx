@@ -60,7 +60,7 @@ export function SearchButton(): ReactNode {
   }, []);
   return (
     <>
-      <button type="button" className="search" aria-label="Search or jump to" onClick={() => open(true)}>
+      <button type="button" className="search" onClick={() => open(true)}>
         <Search aria-hidden="true" />
         <span>Search or jump to…</span>
         <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>

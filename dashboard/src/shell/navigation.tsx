@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useStatus } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { ThemeButton } from "./theme-button.tsx";
 import { FIRST_PLACES, type Place, places } from "./places.ts";
+import { ThemeButton } from "./theme-button.tsx";
 
 /** The service's name and logo, as its operator sets them. */
 export function Brand(): ReactNode {
@@ -20,13 +20,13 @@ export function Brand(): ReactNode {
 
 export function Side({ place }: { place: string }): ReactNode {
   return (
-    <div className="side">
+    <aside className="side" aria-label="Menu">
       <Brand />
       <Places place={place} shown={places} />
       <div className="foot">
         <State />
       </div>
-    </div>
+    </aside>
   );
 }
 
@@ -73,7 +73,10 @@ export function BottomBar({ place }: { place: string }): ReactNode {
         <Dialog title="More" className="sheet" close={() => open(false)}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link's click also comes from the keyboard */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: it closes when a link in it is followed */}
-          <div className="stack" onClick={({ target }) => target instanceof Element && target.closest("a") && open(false)}>
+          <div
+            className="stack"
+            onClick={({ target }) => target instanceof Element && target.closest("a") && open(false)}
+          >
             <Places place={place} shown={places.filter((each) => !isFirst(each))} />
             <div className="row apart">
               <State />

@@ -2,8 +2,8 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { count, fromNow, when } from "../format.ts";
 import { chainName, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
-import { Amount, Badge, Card, Stat, Head, Meter, Note, Read } from "../parts.tsx";
 import { Table } from "../parts/table.tsx";
+import { Amount, Badge, Card, Head, Meter, Note, Read, Stat } from "../parts.tsx";
 
 /** The public state of the service. */
 export default function Status(): ReactNode {
@@ -11,8 +11,8 @@ export default function Status(): ReactNode {
   return (
     <>
       <Head title="Status and reserves">
-        What this service has, owes and has settled. It says so itself here; <Link href="/verify">check a bill</Link> asks
-        the blockchain instead.
+        What this service has, owes and has settled. It says so itself here; <Link href="/verify">check a bill</Link>{" "}
+        asks the blockchain instead.
       </Head>
       <Read from={status} what="status">
         {(data) => (
@@ -39,8 +39,8 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
       </Stat>
       <Meter used={used} whole={ceiling.limit_nano_usd} />
       <p className="small quiet">
-        of <Amount nanoUsd={ceiling.limit_nano_usd} />; <Amount nanoUsd={ceiling.held_nano_usd} /> is held for requests that
-        run now.{ceiling.resets_at === null ? "" : ` It resets ${fromNow(ceiling.resets_at)}.`}
+        of <Amount nanoUsd={ceiling.limit_nano_usd} />; <Amount nanoUsd={ceiling.held_nano_usd} /> is held for requests
+        that run now.{ceiling.resets_at === null ? "" : ` It resets ${fromNow(ceiling.resets_at)}.`}
       </p>
     </Card>
   );
@@ -85,8 +85,8 @@ function Service({ following, settler, settlement, prices, provider_bill: bill }
             "nothing"
           ) : (
             <>
-              <Amount nanoUsd={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the oldest{" "}
-              {fromNow(settlement.oldest_at)}
+              <Amount nanoUsd={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the
+              oldest {fromNow(settlement.oldest_at)}
             </>
           )}
         </dd>
@@ -98,8 +98,9 @@ function Service({ following, settler, settlement, prices, provider_bill: bill }
           <>
             <dt>The provider's bill</dt>
             <dd>
-              {bill.day}: {bill.provider_nano_usd === null ? "not read yet" : <Amount nanoUsd={bill.provider_nano_usd} />};{" "}
-              at list prices {bill.listed_nano_usd === null ? "not known" : <Amount nanoUsd={bill.listed_nano_usd} />}
+              {bill.day}:{" "}
+              {bill.provider_nano_usd === null ? "not read yet" : <Amount nanoUsd={bill.provider_nano_usd} />}; at list
+              prices {bill.listed_nano_usd === null ? "not known" : <Amount nanoUsd={bill.listed_nano_usd} />}
             </dd>
           </>
         )}

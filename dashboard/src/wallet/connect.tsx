@@ -8,9 +8,8 @@ export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNod
   const connectors = useConnectors();
   const { mutate, error, isPending, variables } = useConnect({
     mutation: {
-      onSuccess: ({ accounts: [account] }) => {
-        if (signsIn && account !== undefined) wantSession(typeof account === "string" ? account : account.address);
-      },
+      onMutate: () => wantSession(signsIn),
+      onError: () => wantSession(false),
     },
   });
   if (connectors.length === 0) {

@@ -110,10 +110,6 @@ function Account({ wallet }: { wallet: Wallet }): ReactNode {
 function Avatar({ address }: { address: string }): ReactNode {
   const [from, to] = [address.slice(2, 8), address.slice(-6)];
   return (
-    <span
-      className="avatar"
-      aria-hidden="true"
-      style={{ background: `conic-gradient(#${from}, #${to}, #${from})` }}
-    />
+    <span className="avatar" aria-hidden="true" style={{ background: `conic-gradient(#${from}, #${to}, #${from})` }} />
   );
 }

@@ -57,10 +57,12 @@ export function useOwn<T>(
   name: readonly unknown[],
   read: (reading: Connection) => Promise<T>,
   everyMs: number | false = false,
+  isOn = true,
 ): UseQueryResult<T> {
   return useQuery({
     queryKey: ["own", address, token, ...name],
     refetchInterval: everyMs,
+    enabled: isOn,
     queryFn: async () => {
       try {
         return await read(reading);

@@ -4,12 +4,12 @@ import { useEffect } from "react";
 import { keepSession } from "./session.ts";
 import { useSignedIn, type Wallet } from "./wallet.ts";
 
-/** The address that was connected by the reader just now, and that is to sign in at once. */
-let wanted: string | null = null;
+/** Whether the wallet that the reader connects now is to sign in at once. */
+let isWanted = false;
 
-/** The next render of `useSignIn` for this address asks the wallet to sign in. */
-export function wantSession(address: string): void {
-  wanted = address;
+/** Set before a wallet is connected: the first `useSignIn` with it then asks it to sign in. */
+export function wantSession(isNow: boolean): void {
+  isWanted = isNow;
 }
 
 const SIGN_IN = ["sign-in"];
@@ -24,9 +24,9 @@ export function useSignIn(wallet: Wallet) {
     onSuccess: (token) => keepSession(wallet.address, token),
   });
   useEffect(() => {
-    if (wanted !== wallet.address) return;
-    wanted = null;
+    if (!isWanted) return;
+    isWanted = false;
     if (session === null) mutate();
-  }, [wallet.address, session, mutate]);
+  }, [session, mutate]);
   return { session, isPending, error, start: () => mutate() };
 }
