@@ -142,6 +142,11 @@ function keeperOf(context: Context, { gateway, account }: Owner, intent: string)
       kept.push(pending);
     }
     context.say(lineOf(progress));
+    // Nothing is left to finish: the next step reads the allowance.
+    const approved = kept.at(-1);
+    if (progress.stage === "confirmed" && progress.step === "approve" && approved !== undefined) {
+      forget(context, approved);
+    }
   };
   return { keeper, kept };
 }
@@ -169,4 +174,5 @@ function lineOf(progress: Progress): string {
 const words: Readonly<Record<Step, string>> = {
   ...{ approve: "approve", mint: "mint", buy: "buy", activate: "activate", activateFrom: "activate", bridge: "bridge" },
   ...{ createAgent: "create", setComputer: "computer", stake: "stake", reserve: "reserve" },
+  ...{ unback: "unstake", claim: "claim", exit: "exit" },
 };

@@ -68,56 +68,6 @@ const COMPUTER = {
   ],
 } as const;
 
-export type StakeOptions = SendOptions & {
-  agentToken: Address;
-  /** In 1e-18 of the staking token. */
-  amount: bigint;
-  /**
-   * `back`: through the vault; the account can withdraw the stake and gets a share of the tokens that the agent's fees
-   * mint. `gift`: for good, and without a share.
-   */
-  as: "back" | "gift";
-};
-
-/** Stakes under an agent: each whole unit is a dollar of capacity a day, from the next UTC day on. */
-export async function stake(connection: Connection, options: StakeOptions): Promise<{ hash: Hash }> {
-  const { agentToken, amount, as } = options;
-  const { entry, reader } = await chainClients(connection);
-  const pool = contractOn(connection, entry, "inferencePool");
-  const args = [agentToken, amount] as const;
-  const call =
-    as === "gift"
-      ? {
-          to: pool,
-          abi: inferencePoolAbi,
-          data: encodeFunctionData({ abi: inferencePoolAbi, functionName: "enterFor", args }),
-        }
-      : {
-          to: contractOn(connection, entry, "backerVault"),
-          abi: backerVaultAbi,
-          data: encodeFunctionData({ abi: backerVaultAbi, functionName: "back", args }),
-        };
-  const token = await reader.readContract({ address: pool, abi: inferencePoolAbi, functionName: "STAKING_TOKEN" });
-  await allow(connection, { token, spender: call.to, amount }, options);
-  return sendCall(connection, { chainId: entry.chain_id, step: "stake", call }, options);
-}
-
-/** Allows the amount, unless it is allowed already: an interrupted stake approves once. */
-async function allow(
-  connection: Connection,
-  { token, spender, amount }: { token: Address; spender: Address; amount: bigint },
-  options: SendOptions,
-): Promise<void> {
-  const { address } = requireAccount(connection);
-  const { entry, reader } = await chainClients(connection);
-  const contract = { address: token, abi: erc20Abi } as const;
-  const allowed = await reader.readContract({ ...contract, functionName: "allowance", args: [address, spender] });
-  if (allowed >= amount) return;
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [spender, amount] });
-  const call = { to: token, data, abi: erc20Abi };
-  await sendCall(connection, { chainId: entry.chain_id, step: "approve", call }, options);
-}
-
 /**
  * Caps how much of the agent's stake is its capacity, from the next UTC day on.
  *

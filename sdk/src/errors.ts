@@ -54,6 +54,7 @@ export class ContractError extends Error {
  * - `lost_transaction`: a transaction was sent and is no longer known
  * - `insufficient_gas`: the account has too little of the chain's coin for the transaction
  * - `cost_too_high`: the chain's node asks for more of its coin than the client's limit
+ * - `nothing_to_claim`: an agent's rewards for the account are below a unit
  * - `wrong_contract`: a contract is not what the gateway says
  * - `no_market`: the gateway names no market of the token, or it has too few
  * - `price_moved`: the market asks more than the limit
@@ -81,6 +82,7 @@ export type ClientErrorCode =
   | "lost_transaction"
   | "insufficient_gas"
   | "cost_too_high"
+  | "nothing_to_claim"
   | "wrong_contract"
   | "no_market"
   | "price_moved"

@@ -1,8 +1,10 @@
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { ownValue } from "@inference/protocol/own-value";
 import { erc20Abi, type Hex } from "viem";
+import { readStakingToken } from "./backing.ts";
 import { chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
-import { contractOn, readDirectory } from "./directory.ts";
+import { contractOn, type DirectoryChain, readDirectory } from "./directory.ts";
 
 /** The coins, dollars and tokens of an address on a chain. */
 export type Holdings = {
@@ -13,6 +15,8 @@ export type Holdings = {
   /** In the stablecoin's own units. */
   dollar: { amount: bigint; decimals: number };
   amountToken: bigint;
+  /** The staking token, in 1e-18; null: the chain has no pool, or nobody asked for it. */
+  staking: { amount: bigint; symbol: string } | null;
   isContract: boolean;
 };
 
@@ -22,9 +26,16 @@ export async function readHoldings(
   address: Hex,
 ): Promise<(Holdings | { chainId: number; name: string | null; unread: string })[]> {
   const { chains } = await readDirectory(connection);
+  const on = async (chain: DirectoryChain): Promise<Holdings> => {
+    const [holdings, staking] = await Promise.all([
+      holdingsOn(connection, chain.chain_id, address),
+      ownValue(chain.contracts, "inferencePool") === undefined ? null : readStakingToken(connection, address),
+    ]);
+    return { ...holdings, staking };
+  };
   return Promise.all(
     chains.map((chain) =>
-      holdingsOn(connection, chain.chain_id, address).catch((error: unknown) => ({
+      on(chain).catch((error: unknown) => ({
         ...{ chainId: chain.chain_id, name: chain.name },
         unread: error instanceof Error ? error.message : String(error),
       })),
@@ -32,7 +43,7 @@ export async function readHoldings(
   );
 }
 
-/** The holdings on one chain. */
+/** The holdings on one chain, without the staking token. */
 export async function holdingsOn(connection: Connection, chainId: number, address: Hex): Promise<Holdings> {
   const clients = await chainClients(connection, chainId);
   const { reader, entry } = clients;
@@ -45,5 +56,6 @@ export async function holdingsOn(connection: Connection, chainId: number, addres
     reader.readContract({ ...token, functionName: "balanceOf", args: [address] }),
     isContract(clients, address),
   ]);
-  return { chainId, name: entry.name, coinWei, dollar: { amount, decimals }, amountToken, isContract: hasCode };
+  const own = { coinWei, dollar: { amount, decimals }, amountToken, staking: null, isContract: hasCode };
+  return { chainId, name: entry.name, ...own };
 }

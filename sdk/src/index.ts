@@ -5,12 +5,11 @@ export {
   createAgent,
   createdAgent,
   readAgent,
-  type StakeOptions,
   setComputer,
   setReserve,
-  stake,
 } from "./agents.ts";
 export { type ArrivalOptions, untilArrived } from "./arrival.ts";
+export * from "./backing.ts";
 export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";
 export {

@@ -5,6 +5,7 @@ import { type ChainClients, chainClients, isContract } from "./chain-clients.ts"
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
 import { ClientError, fromWallet } from "./errors.ts";
+import { requireFunds } from "./funds.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
@@ -43,6 +44,7 @@ export async function payDollars(
   const account = requireAccount(connection);
   const clients = await chainClients(connection, payment.chainId);
   const dollar = contractOn(connection, clients.entry, "stablecoin");
+  await requireFunds(clients, { owner: account.address, token: dollar, amount: payment.amountDollar, sign: "$" });
   // A permit needs the signature of a private key: contracts have none.
   const isApproved = options.pay === "approve" || (await isContract(clients, account.address));
   const domain = isApproved ? null : await permitDomain(clients, dollar);

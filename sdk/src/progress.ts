@@ -9,7 +9,10 @@ export type Step =
   | "createAgent"
   | "setComputer"
   | "stake"
-  | "reserve";
+  | "reserve"
+  | "unback"
+  | "claim"
+  | "exit";
 
 /** A transaction that a wallet was asked to send, as JSON. */
 export type AskedTransaction = {

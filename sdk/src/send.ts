@@ -15,7 +15,9 @@ import {
 } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Account, Connection } from "./connection.ts";
+import type { DirectoryChain } from "./directory.ts";
 import { ClientError, ContractError } from "./errors.ts";
+import { tooLittle } from "./funds.ts";
 import { pause } from "./pause.ts";
 import type { OnProgress, Step } from "./progress.ts";
 import { type Allowance, sendByWallet, type TokenMove } from "./wallet-transaction.ts";
@@ -205,7 +207,7 @@ export function requireAccount({ account }: Connection): Account {
 /** The call's gas; null: somebody else pays it. */
 async function simulate(clients: ChainClients, account: Account, call: ContractCall): Promise<bigint | null> {
   const { reader, entry } = clients;
-  const { to, data, value = 0n, abi, extraGas = 0n } = call;
+  const { to, data, value = 0n, extraGas = 0n } = call;
   const balance = await reader.getBalance({ address: account.address });
   // Others may pay the gas of a smart account.
   const isPayer = !(await isContract(clients, account.address));
@@ -213,7 +215,7 @@ async function simulate(clients: ChainClients, account: Account, call: ContractC
   try {
     await reader.call({ account: account.address, to, data, value });
   } catch (error) {
-    throw decoded(error, abi, entry.chain_id);
+    throw decoded(error, call, entry);
   }
   if (!isPayer) return null;
   const gas = await reader.estimateGas({ account: account.address, to, data, value });
@@ -248,19 +250,31 @@ function roundedUp(wei: bigint): bigint {
   return (wei / unit + 1n) * unit;
 }
 
-function decoded(error: unknown, abi: Abi, chainId: number): ContractError {
+function decoded(
+  error: unknown,
+  { abi, moves }: ContractCall,
+  { chain_id: chainId, name }: DirectoryChain,
+): ContractError {
   const data = revertDataOf(error);
   if (data === undefined) {
     return new ContractError(`Chain ${chainId} would refuse the transaction: ${shortOf(error)}`, { cause: error });
   }
   try {
     const { errorName, args = [] } = decodeErrorResult({ abi, data });
+    if (errorName === "ERC20InsufficientBalance" && moves !== undefined) {
+      const [owner, has, needs] = args as [`0x${string}`, bigint, bigint];
+      const on = name ?? `chain ${chainId}`;
+      return tooLittle({ owner, has, needs, decimals: TOKEN_DECIMALS, unit: "tokens", on }, error);
+    }
     const message = `The contract would refuse: ${errorName}(${args.map(String).join(", ")}). Nothing was sent.`;
     return new ContractError(message, { errorName, args, cause: error });
   } catch {
     return new ContractError(`The contract would refuse, with ${data}. Nothing was sent.`, { cause: error });
   }
 }
+
+/** Of the inference token, the only one that a simulated call lacks: dollars and stake are read before. */
+const TOKEN_DECIMALS = 6;
 
 function revertDataOf(error: unknown): Hex | undefined {
   let data: Hex | undefined;
