@@ -1,12 +1,15 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseDecimal } from "@inference/protocol/money";
+import { DAY_MS } from "@inference/protocol/window";
+import { agentsMadeBy, type Connection, readAgentName, readBackings, readStatus } from "@inference/sdk";
 import { type Address, isAddress, type LocalAccount } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { accountOfKey, namedAccount, readSecret } from "./account.ts";
 import type { OptionSpecs } from "./command.ts";
 import type { Context } from "./context.ts";
-import { UsageError } from "./errors.ts";
+import { CommandError, UsageError } from "./errors.ts";
+import { readLogin } from "./login-state.ts";
 
 /** Options that name an agent's computer, the key that signs its offers. */
 export const computerOptions = {
@@ -42,14 +45,41 @@ export function makeKeyFile({ workingFolder, say }: Context, file: string): void
   const path = resolve(workingFolder, file);
   if (existsSync(path)) return;
   writeFileSync(path, `${generatePrivateKey()}\n`, { mode: 0o600, flag: "wx" });
-  say(`A new key for the computer is in ${join(path)}. Keep it: \`npm run computer\` needs it too.`);
+  say(`A new key for the computer is in ${path}. Keep it: COMPUTER_KEY_FILE of \`npm run computer\` names it.`);
 }
 
-export const agentArgument = { about: "the address of the agent's token" } as const;
+export const agentArgument = {
+  about: "the address of the agent's token; or the name or symbol of one of yours",
+} as const;
 
-export function readAgentToken(text: string): Address {
+/**
+ * The agent with this address, or with this name or symbol among those that the account or the login's account has made
+ * or backs. Throws `CommandError` if none or several have it.
+ */
+export async function findAgent(context: Context, connection: Connection, text: string): Promise<Address> {
   if (isAddress(text)) return text;
-  throw new UsageError(`An agent is named by the address of its token, not \`${text}\`.`);
+  const owner = connection.account?.address ?? (readLogin(context)?.address as Address | undefined);
+  if (owner === undefined) throw new UsageError(`Without a login an agent is named by its address, not \`${text}\`.`);
+  const [made, backed] = await Promise.all([agentsMadeBy(connection, owner), readBackings(connection, owner)]);
+  const agents = [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
+  const named = await Promise.all(
+    agents.map(async (token) => ({ token, ...(await readAgentName(connection, token)) })),
+  );
+  const found = named.filter(({ name, symbol }) =>
+    [name, symbol].some((each) => each.toLowerCase() === text.toLowerCase()),
+  );
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only.token;
+  const shown = (list: typeof named): string => list.map(({ token, symbol }) => `${symbol} (${token})`).join(", ");
+  if (only !== undefined) throw new CommandError(`${found.length} agents are called \`${text}\`: ${shown(found)}.`);
+  const yours = named.length === 0 ? "You have made and back none." : `Yours are ${shown(named)}.`;
+  throw new CommandError(`No agent of yours is called \`${text}\`. ${yours}`);
+}
+
+/** The beginning of the gateway's next UTC day, when stake and caps of today begin to count. */
+export async function nextDay(connection: Connection): Promise<string> {
+  const { time } = await readStatus(connection);
+  return new Date((Math.floor(Date.parse(time) / DAY_MS) + 1) * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** Units of a token with 18 decimals. */

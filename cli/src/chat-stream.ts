@@ -12,12 +12,13 @@ export type ChatChunk = {
 export async function* streamChat(
   { fetch, gateway, apiKey }: Connection & { apiKey: string },
   body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
 ): AsyncGenerator<{ receipt: string } | ChatChunk> {
   const response = await fetch(`${gateway}/api/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
-    redirect: "error",
+    ...{ redirect: "error", signal },
   }).catch((error: unknown) => {
     throw new ClientError("unreachable", `${gateway} does not answer. Check the gateway's URL.`, error);
   });

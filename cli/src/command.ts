@@ -4,7 +4,7 @@ import type { Context } from "./context.ts";
 /** 0: done. 1: the gateway, a contract or the network refused. 2: wrong usage. 3: not verifiable. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
-type ArgumentSpec = { about: string; optional?: true };
+type ArgumentSpec = { about: string; optional?: true; choices?: readonly string[] };
 type OptionSpec = {
   type: "string" | "boolean";
   about: string;
@@ -35,6 +35,8 @@ export type Command<
 > = {
   /** For example `keys create`. */
   name: string;
+  /** Its heading in the help, from the list of all commands. */
+  group?: string;
   /** One line. */
   about: string;
   /** More lines of help. */
@@ -43,8 +45,10 @@ export type Command<
   options: O;
   output: S;
   run(context: Context, input: { arguments: ArgumentValues<A>; options: OptionValues<O> }): Promise<z.input<S>>;
-  /** The output for people; absent: `run` prints it. */
-  text?(output: z.input<S>): string;
+  /** The output for people, for a terminal of so many columns; absent: `run` prints it. */
+  text?(output: z.input<S>, columns: number): string;
+  /** The output is for copying: its lines are not wrapped. */
+  isVerbatim?: true;
   /** Absent: 0. */
   exitCode?(output: z.input<S>): ExitCode;
 };

@@ -39,6 +39,10 @@ export function readLogin({ folder }: Pick<Context, "folder">): Login | undefine
   throw new CommandError(`${folder.path}/${FILE} is of another version: run \`infer login\` again.`);
 }
 
+export function forgetLogin({ folder }: Pick<Context, "folder">): void {
+  folder.remove(FILE);
+}
+
 export function keepLogin({ folder }: Pick<Context, "folder">, login: Login): void {
   folder.writeJson(FILE, login);
 }

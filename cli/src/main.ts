@@ -2,16 +2,25 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
+import type { WriteStream } from "node:tty";
 import { commands } from "./commands/all.ts";
+import type { Screen } from "./context.ts";
 import { UsageError } from "./errors.ts";
 import { hasPending } from "./pending.ts";
 import { asCalled, run } from "./run.ts";
 import { openStateFolder } from "./state-folder.ts";
+import { markPastes, typedLines } from "./typed-lines.ts";
 
 /** The program `infer`. The next run finishes transactions that a signal interrupted. */
 const folder = openStateFolder(process.env);
 /** Earlier answers, the latest first. */
 let history: string[] = [];
+const lines = typedLines(process.stdin);
+/** Of what Ctrl-C stops instead of the process. */
+let stopping: AbortController | undefined;
+/** The clone's runner sends each Ctrl-C a second time. */
+const SAME_SIGNAL_MS = 500;
+let stoppedAt = Number.NEGATIVE_INFINITY;
 
 for (const [signal, code] of [
   ["SIGINT", 130],
@@ -19,8 +28,15 @@ for (const [signal, code] of [
   ["SIGHUP", 129],
 ] as const) {
   process.on(signal, () => {
+    if (signal === "SIGINT" && stopping !== undefined) {
+      stopping.abort();
+      stoppedAt = performance.now();
+      return;
+    }
+    if (signal === "SIGINT" && performance.now() - stoppedAt < SAME_SIGNAL_MS) return;
     const next = hasPending(folder) ? " A transaction is not finished: `infer resume` finishes it." : "";
-    process.stderr.write(`\nInterrupted.${asCalled(next, process.env)}\n`);
+    const off = process.stderr.isTTY ? markPastes.off : "";
+    process.stderr.write(`${off}\nInterrupted.${asCalled(next, process.env)}\n`);
     process.exit(code);
   });
 }
@@ -39,8 +55,27 @@ process.exitCode = await run(process.argv.slice(2), commands, {
   print: (data) => void process.stdout.write(data),
   ask,
   readInput,
+  untilStopped,
+  stdout: screenOf(process.stdout),
+  stderr: screenOf(process.stderr),
   openPage,
 });
+
+function screenOf(stream: Partial<WriteStream>): Screen {
+  const isColored = stream.isTTY === true && stream.hasColors?.() === true;
+  return { columns: (stream.isTTY === true && stream.columns) || undefined, isColored };
+}
+
+async function untilStopped<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  // Without a terminal Ctrl-C ends the process: nobody asks again.
+  const controller = new AbortController();
+  if (process.stdin.isTTY) stopping = controller;
+  try {
+    return await act(controller.signal);
+  } finally {
+    stopping = undefined;
+  }
+}
 
 /** Asks a question at the terminal, on stderr. The answer to a hidden question is not shown. */
 function ask(
@@ -57,13 +92,17 @@ function ask(
     },
   });
   const past = hidden ? { historySize: 0 } : { history };
-  const reader = createInterface({ input: process.stdin, output, terminal: true, ...past });
+  const reader = createInterface({ input: lines.open(), output, terminal: true, ...past });
   reader.on("history", (lines) => {
     history = lines;
   });
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   // Otherwise readline writes the question, because it clears the line.
-  if (hidden) process.stderr.write(question);
+  process.stderr.write(hidden ? question : markPastes.on);
+  reader.once("close", () => {
+    lines.close();
+    if (!hidden) process.stderr.write(markPastes.off);
+  });
   return new Promise((resolve, reject) => {
     signal?.addEventListener("abort", () => {
       reject(signal.reason as Error);
@@ -77,7 +116,7 @@ function ask(
     reader.question(hidden ? "" : question, (answer) => {
       // Only our listener: readline's own stops reading the terminal.
       reader.off("close", onClose);
-      resolve(answer);
+      resolve(lines.unmark(answer));
       reader.close();
       if (hidden) process.stderr.write("\n");
     });

@@ -6,6 +6,8 @@ import { UsageError } from "./errors.ts";
 type Parsed = {
   /** Undefined: no command was named. */
   command: Command | undefined;
+  /** The commands that the help lists. */
+  listed: readonly Command[];
   arguments: Record<string, string | undefined>;
   options: Record<string, string | boolean | string[] | undefined>;
   isJson: boolean;
@@ -25,13 +27,15 @@ export function parse(given: readonly string[], commands: readonly Command[]): P
   if (found === undefined) {
     const [isHelp, isJson] = [argv.includes("--help") || argv.includes("-h"), argv.includes("--json")];
     const words = argv.filter((word) => !/^(-h|--help|--json)$/.test(word));
-    if (words.length > 0) throw new UsageError(unknownCommand(words, commands));
-    return { command: undefined, arguments: {}, options: {}, isHelp, isJson };
+    const below = commands.filter(({ name }) => words.length > 0 && name.startsWith(`${words.join(" ")} `));
+    if (words.length > 0 && !(isHelp && below.length > 0)) throw new UsageError(unknownCommand(words, commands));
+    const listed = below.length > 0 ? below : commands;
+    return { command: undefined, listed, arguments: {}, options: {}, isHelp, isJson };
   }
   const { command, rest } = found;
   const { values, positionals } = readOptions(command, rest);
   const { json, help, ...options } = values as Parsed["options"];
-  const parsed = { command, options, isJson: json === true, isHelp: help === true };
+  const parsed = { command, listed: [command], options, isJson: json === true, isHelp: help === true };
   if (parsed.isHelp) return { ...parsed, arguments: {} };
   return { ...parsed, arguments: readArguments(command, positionals) };
 }
@@ -76,11 +80,25 @@ function readOptions(command: Command, args: readonly string[]) {
     ]),
   );
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
+    // A negative number is a value, which its reader refuses, and no option.
+    const marked = args.map((word) => word.replace(/^-(?=[\d.])/, MINUS));
+    const { values, positionals } = parseArgs({ args: marked, options, allowPositionals: true });
+    const unmarked = Object.entries(values).map(([name, value]) => [name, unmark(value)] as const);
+    return { values: Object.fromEntries(unmarked), positionals: positionals.map((word) => String(unmark(word))) };
   } catch (error) {
-    const reason = (error as Error).message.split(". To specify")[0];
-    throw new UsageError(`${reason?.replace(/\.?$/, ".")} See \`infer ${command.name} --help\`.`);
+    const reason = (error as Error).message.split(". To specify")[0]?.replace(/\.?$/, ".");
+    const [, typed] = /^Unknown option '--([^']+)'/.exec(reason ?? "") ?? [];
+    const meant = typed === undefined ? undefined : Object.keys(specs).find((name) => isNear(typed, name));
+    const hint = meant === undefined ? "" : ` Do you mean \`--${meant}\`?`;
+    throw new UsageError(`${reason}${hint} See \`infer ${command.name} --help\`.`);
   }
+}
+
+const MINUS = "\ue010";
+
+function unmark(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmark);
+  return typeof value === "string" ? value.replace(MINUS, "-") : value;
 }
 
 function readArguments(command: Command, positionals: readonly string[]): Record<string, string> {
@@ -97,7 +115,12 @@ function readArguments(command: Command, positionals: readonly string[]): Record
   return Object.fromEntries(
     names.flatMap((name, index) => {
       const value = positionals[index];
-      return value === undefined ? [] : [[name, value]];
+      if (value === undefined) return [];
+      const choices = ownValue(specs, name)?.choices;
+      if (choices === undefined || choices.includes(value)) return [[name, value]];
+      const meant = choices.find((choice) => isNear(value, choice));
+      const hint = meant === undefined ? "" : ` Do you mean \`${meant}\`?`;
+      throw new UsageError(`There is no ${name} \`${value}\`.${hint} Name one of ${choices.join(", ")}.`);
     }),
   );
 }

@@ -4,9 +4,10 @@ import { ClientError, ContractError, RefusedError } from "@inference/sdk";
 import { BaseError } from "viem";
 import * as z from "zod";
 import type { Command, ExitCode } from "./command.ts";
-import type { Context } from "./context.ts";
+import type { Context, Screen } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
+import { painted, styled, wrapped } from "./layout.ts";
 import { readLogin } from "./login-state.ts";
 import { parse } from "./parse.ts";
 import { printable, printableJson } from "./printable.ts";
@@ -21,8 +22,10 @@ export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
 /** One run of the command line: finds the command, runs it, and prints its output. Returns the exit code. */
 export async function run(argv: readonly string[], commands: readonly Command[], outside: Outside): Promise<ExitCode> {
   const named = (words: string): string => asCalled(words, outside.environment);
+  const columns = outside.stdout.columns ?? Number.POSITIVE_INFINITY;
+  const say = (line: string): void => outside.say(shown(printable(named(line)), outside.stderr));
   const { print } = outside;
-  const say = (line: string): void => outside.say(printable(named(line)));
+  const printShown = (text: string): void => print(shown(text, outside.stdout));
   const wantsJson = argv.includes("--json");
   const printJson = (value: unknown): void => print(`${printableJson(value)}\n`);
   if (["--version", "version"].includes(argv[0] ?? "")) {
@@ -33,9 +36,9 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     const parsed = parse(argv, commands);
     const { command, isHelp, isJson } = parsed;
     if (command === undefined || isHelp) {
-      const shown = command === undefined ? commands : [command];
-      if (isJson) printJson(helpAsJson(shown));
-      else print(named(`${command === undefined ? helpOfAll(commands) : helpOf(command)}\n`));
+      const listed = command === undefined ? parsed.listed : [command];
+      if (isJson) printJson(helpAsJson(listed));
+      else printShown(named(`${command === undefined ? helpOfAll(listed, columns) : helpOf(command, columns)}\n`));
       return command === undefined && !isHelp && !isJson ? 2 : 0;
     }
     const context: Context = {
@@ -49,16 +52,25 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     const output = await command.run(context, parsed as Parameters<Command["run"]>[1]);
     checkOutput(command, output);
     if (isJson) printJson(output);
-    else if (command.text !== undefined) print(printable(named(withNewline(command.text(output as never)))));
+    else if (command.text !== undefined) {
+      const text = printable(named(withNewline(command.text(output as never, columns))));
+      if (command.isVerbatim) print(text);
+      else printShown(text);
+    }
     for (const next of context.afterOutput) next();
     return command.exitCode?.(output as never) ?? 0;
   } catch (error) {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
-    say(`${failure.message}${hintOf(failure, outside)}`);
+    say(styled("red", `${failure.message}${hintOf(failure, outside)}`));
     if (wantsJson) printJson({ error: failure });
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Words for a terminal: in its width and colours. */
+function shown(text: string, { columns, isColored }: Screen): string {
+  return painted(columns === undefined ? text : wrapped(text, columns), isColored);
 }
 
 /** An error as `--json` prints it. `code` is the gateway's, the contract's error, or one of the library. */
@@ -70,8 +82,8 @@ export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof CommandError) return { code: "cannot", message: error.message };
   if (error instanceof ClientError) return { code: error.code, message: error.message };
   if (error instanceof RefusedError) {
-    const { code, message, status, param, metadata, isRetryable } = error;
-    return { code, message, status, param, metadata, is_retryable: isRetryable };
+    const { code, status, param, metadata, isRetryable } = error;
+    return { code, message: asCommands(error.message), status, param, metadata, is_retryable: isRetryable };
   }
   if (error instanceof ContractError) {
     const { errorName, args, hash } = error;
@@ -95,11 +107,25 @@ function chainSentence({ shortMessage, details }: BaseError): string {
   return details === "" || shortMessage.includes(details) ? shortMessage : `${shortMessage} The node says: ${details}`;
 }
 
+/** The gateway's routes in its errors, as commands. */
+const routes: readonly (readonly [RegExp, string])[] = [
+  [/`?POST \/api\/v1\/keys\/[\w{}-]+\/limit`?/g, "`infer keys limit`"],
+  [/`?POST \/api\/v1\/keys(?![\w/])`?/g, "`infer keys create`"],
+  [/`?GET (?:\/api)?\/v1\/keys(?![\w/])`?/g, "`infer keys list`"],
+  [/`?GET (?:\/api)?\/v1\/models(?![\w/])`?/g, "`infer models`"],
+  [/`?GET (?:\/api)?\/v1\/webhooks(?![\w/])`?/g, "`infer webhooks list`"],
+  [/`?GET (?:\/api)?\/v1\/generation\?id=([\w-]+)`?/g, "`infer receipt $1`"],
+  [/`?GET (?:\/api)?\/v1\/generation(?![\w/])`?/g, "`infer receipt`"],
+];
+
+function asCommands(message: string): string {
+  return routes.reduce((text, [route, words]) => text.replaceAll(route, words), message);
+}
+
 /** Commands that resolve an error of the gateway. */
 const hints: Readonly<Record<string, string>> = {
   invalid_api_key: " `infer login` makes another key.",
   insufficient_balance: " `infer mint 5` and `infer activate 5` add five dollars.",
-  model_not_found: " `infer models` lists them with their prices.",
 };
 
 function hintOf({ code }: Failure, outside: Outside): string {

@@ -32,6 +32,23 @@ export function withSetup(
   return `${[block(head), rest, block(tables)].filter((part) => part !== "").join("\n\n")}\n`;
 }
 
+/**
+ * The file without the setup; empty: nothing else is in it. A setting of the same name that the user had before comes
+ * back. Throws `CommandError`.
+ */
+export function withoutSetup(
+  existing: string,
+  before: string | undefined,
+  { format, content }: { format: "toml" | "json" | "yaml"; content: string },
+): string {
+  if (format !== "json") {
+    const rest = withoutBlocks(existing).trim();
+    return rest === "" ? "" : `${rest}\n`;
+  }
+  const left = unmerge(parseObject(existing), JSON.parse(content) as Json, parseObject(before ?? "{}"));
+  return Object.keys(left).length === 0 ? "" : `${JSON.stringify(left, null, 2)}\n`;
+}
+
 /** The keys before the first table, and the tables. A key after a table would belong to the table. */
 function splitToml(text: string): [string, string] {
   const at = text.search(/^\s*\[/m);
@@ -63,6 +80,20 @@ function merge(existing: Json, added: Json): Json {
     merged[name] = isObject(old) && isObject(value) ? merge(old, value) : value;
   }
   return merged;
+}
+
+/** The provider `gateway` is removed whole: a model in it may have another name now. */
+function unmerge(existing: Json, added: Json, before: Json): Json {
+  const left = { ...existing };
+  for (const [name, value] of Object.entries(added)) {
+    const [now, old] = [left[name], before[name]];
+    const inner =
+      isObject(now) && isObject(value) && name !== "gateway" ? unmerge(now, value, isObject(old) ? old : {}) : old;
+    if (inner === undefined || (isObject(inner) && Object.keys(inner).length === 0 && old === undefined)) {
+      delete left[name];
+    } else left[name] = inner;
+  }
+  return left;
 }
 
 function isObject(value: unknown): value is Json {

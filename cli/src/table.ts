@@ -1,20 +1,38 @@
+import { styled, widthOf, wrapped } from "./layout.ts";
+
+/** Of the last column, if the table is too wide. A narrower one makes the rows blocks. */
+const LEAST_LAST_COLUMN = 14;
+
 /**
- * Lines with columns. A column whose title begins with a space is aligned to the right.
+ * Lines with columns. A column whose title begins with a space is aligned to the right. If they are wider than the
+ * terminal, the last column is wrapped, or each row becomes a block of names and values.
  *
  * @param empty The text for no rows.
  */
-export function table(titles: readonly string[], rows: readonly (readonly string[])[], empty: string): string {
+export function table(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  { empty, columns }: { empty: string; columns: number },
+): string {
   if (rows.length === 0) return empty;
-  const width = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const width = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const last = titles.length - 1;
+  const before = width.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
+  const isWide = before + (width[last] ?? 0) > columns;
+  if (isWide && (columns - before < LEAST_LAST_COLUMN || titles[last]?.startsWith(" ") === true)) {
+    return rows.map((row) => fields(titles.map((title, at) => [title.trim(), row[at] ?? ""]))).join("\n\n");
+  }
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => {
-        const isNumber = titles[column]?.startsWith(" ") === true;
-        return isNumber ? cell.padStart(width[column] ?? 0) : cell.padEnd(width[column] ?? 0);
+        const space = " ".repeat(Math.max(0, (width[column] ?? 0) - widthOf(cell)));
+        if (titles[column]?.startsWith(" ") === true) return space + cell;
+        if (column !== last || !isWide) return cell + space;
+        return wrapped(cell, columns - before).replaceAll("\n", `\n${" ".repeat(before)}`);
       })
       .join("  ")
       .trimEnd();
-  return [line(titles), ...rows.map(line)].join("\n");
+  return [styled("bold", line(titles)), ...rows.map(line)].join("\n");
 }
 
 /** Names and values, one a line. */

@@ -23,6 +23,10 @@ function keystoreFile(password: string): string {
 test("a key comes from the environment, and the rest has defaults", async () => {
   const { account, ...settings } = await readComputerSettings({ ...own, COMPUTER_KEY: key });
   equal(account.address, privateKeyToAddress(key));
+  const keyFile = join(folder, "computer.key");
+  writeFileSync(keyFile, `${key}\n`);
+  const fromFile = await readComputerSettings({ ...own, COMPUTER_KEY_FILE: keyFile, SHARE_PERCENT: "12.5" });
+  deepEqual([fromFile.account.address, fromFile.shareBps], [account.address, 1_250]);
   const expected = { gatewayUrl: "http://127.0.0.1:8787", shareBps: 10_000, pollMs: 5_000, rpcUrl: undefined };
   deepEqual({ ...settings, agentToken }, { ...expected, agentToken });
 });
@@ -43,12 +47,13 @@ test("all problems are reported at once, without key or password", async () => {
   for (const [settings, says] of [
     [
       {},
-      /^GATEWAY_URL must name .* AGENT_TOKEN must be .* Set COMPUTER_KEYSTORE .* or COMPUTER_KEY, one of the two\.$/,
+      /^GATEWAY_URL must name .* AGENT_TOKEN must be .* Set COMPUTER_KEY_FILE .* or COMPUTER_KEY, one of the three\.$/,
     ],
-    [{ ...own, COMPUTER_KEY: key, COMPUTER_KEYSTORE: file }, /one of the two/],
+    [{ ...own, COMPUTER_KEY: key, COMPUTER_KEYSTORE: file }, /one of the three/],
+    [{ ...own, COMPUTER_KEY_FILE: file }, /^COMPUTER_KEY_FILE: .*keystore\.json must be a private key/],
     [
-      { ...own, COMPUTER_KEY: key, SHARE_BPS: "10001" },
-      /^SHARE_BPS must be a whole number from 1 to 10000, not 10001\.$/,
+      { ...own, COMPUTER_KEY: key, SHARE_PERCENT: "100.01" },
+      /^SHARE_PERCENT must be a percentage from 0\.01 to 100, not 100\.01\.$/,
     ],
     [{ ...own, COMPUTER_KEY: key, GATEWAY_URL: "gateway" }, /^GATEWAY_URL must be an http\(s\) URL/],
     [{ ...own, COMPUTER_KEY: key.slice(0, -1) }, /^COMPUTER_KEY must be a private key/],

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { oneLine } from "@inference/keeper/log";
 import { isPrivateKey, openKeystore } from "@inference/protocol/keystore";
-import { MAX_SHARE_BPS } from "@inference/protocol/offer";
+import { parseShareBps } from "@inference/protocol/offer";
 import { ownValue } from "@inference/protocol/own-value";
 import { type Address, getAddress, isAddress } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
@@ -21,7 +21,7 @@ export type ComputerSettings = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-const DEFAULTS = { shareBps: 10_000, pollMs: 5_000 };
+const DEFAULTS = { sharePercent: "100", pollMs: 5_000 };
 const LEAST_POLL_MS = 100;
 const MOST_POLL_MS = 600_000;
 
@@ -45,7 +45,9 @@ export async function readComputerSettings(variables: Variables): Promise<Comput
   if (gatewayUrl === undefined) wrong.push("GATEWAY_URL must name the gateway that sells, like http://127.0.0.1:8787.");
   const token = given("AGENT_TOKEN") ?? "";
   if (!isAddress(token)) wrong.push("AGENT_TOKEN must be the address of the agent's token.");
-  const shareBps = number("SHARE_BPS", DEFAULTS.shareBps, [1, MAX_SHARE_BPS]);
+  const share = given("SHARE_PERCENT") ?? DEFAULTS.sharePercent;
+  const shareBps = parseShareBps(share) ?? 0;
+  if (shareBps === 0) wrong.push(`SHARE_PERCENT must be a percentage from 0.01 to 100, not ${share}.`);
   const pollMs = number("POLL_MS", DEFAULTS.pollMs, [LEAST_POLL_MS, MOST_POLL_MS]);
   const rpcUrl = url("PRIMARY_RPC_URL");
   const account = await readAccount(given).catch((error: unknown) => void wrong.push(oneLine(error)));
@@ -53,15 +55,20 @@ export async function readComputerSettings(variables: Variables): Promise<Comput
   return { gatewayUrl, agentToken: getAddress(token), shareBps, rpcUrl, pollMs, account };
 }
 
-/** The computer's key: a Foundry keystore with its password, or the key itself. No message ever has any of them. */
+/** The computer's key: a file of it, a Foundry keystore with its password, or the key. No message has any of them. */
 async function readAccount(given: (name: string) => string | undefined): Promise<PrivateKeyAccount> {
-  const [key, keystore] = [given("COMPUTER_KEY"), given("COMPUTER_KEYSTORE")];
-  if ((key === undefined) === (keystore === undefined)) {
-    throw new ComputerError("Set COMPUTER_KEYSTORE (a Foundry keystore file) or COMPUTER_KEY, one of the two.");
+  const [keyFile, keystore, text] = ["COMPUTER_KEY_FILE", "COMPUTER_KEYSTORE", "COMPUTER_KEY"].map(given);
+  if ([keyFile, keystore, text].filter((each) => each !== undefined).length !== 1) {
+    throw new ComputerError(
+      "Set COMPUTER_KEY_FILE (as `infer agent computer` makes it), COMPUTER_KEYSTORE (a Foundry keystore file) or " +
+        "COMPUTER_KEY, one of the three.",
+    );
   }
+  const key = keyFile === undefined ? text : readText(keyFile).trim();
   if (key !== undefined) {
     if (isPrivateKey(key)) return privateKeyToAccount(key);
-    throw new ComputerError("COMPUTER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+    const name = keyFile === undefined ? "COMPUTER_KEY" : `COMPUTER_KEY_FILE: ${keyFile}`;
+    throw new ComputerError(`${name} must be a private key: 0x and 64 hexadecimal digits.`);
   }
   const passwordFile = given("COMPUTER_PASSWORD_FILE");
   const password =

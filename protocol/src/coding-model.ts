@@ -18,12 +18,17 @@ export const CODING_CONTEXT_TOKENS = 128_000;
  * both, one with tools comes first, then the largest context window. Undefined: no text model has a price.
  */
 export function codingModel<M extends ListedModel>(models: readonly M[]): M | undefined {
-  const [best] = models
+  return codingModels(models)[0];
+}
+
+/** The text models that have a price, the best for a coding tool first. */
+export function codingModels<M extends ListedModel>(models: readonly M[]): M[] {
+  return models
     .filter(({ type, alias_of: original }) => type === "text" && original === undefined)
     .map((model) => ({ model, price: priceOf(model.pricing) }))
     .filter(({ price }) => price > 0n)
-    .sort(compare);
-  return best?.model;
+    .sort(compare)
+    .map(({ model }) => model);
 }
 
 /** A coding tool's requirements that the model lacks; empty if it has all. */

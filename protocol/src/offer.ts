@@ -17,6 +17,13 @@ export type Offer = {
 
 export const STANDING_DAY = 0;
 export const MAX_SHARE_BPS = 10_000;
+/** Basis points of a percentage from 0.01 to 100, as a person types it; undefined: it is none. */
+export function parseShareBps(percent: string): number | undefined {
+  const [, whole = "", fraction = ""] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(percent) ?? [];
+  const bps = Number(whole) * 100 + Number(fraction.padEnd(2, "0"));
+  return whole !== "" && bps >= 1 && bps <= MAX_SHARE_BPS ? bps : undefined;
+}
+
 /** The last day that the typed data can name. */
 export const MAX_OFFER_DAY = 2 ** 32 - 1;
 

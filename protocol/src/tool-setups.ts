@@ -79,22 +79,26 @@ const tools: readonly Tool[] = [
   {
     id: "opencode",
     title: "opencode",
-    about: "In `~/.config/opencode/opencode.json`.",
+    about:
+      "In `~/.config/opencode/gateway.json`, beside your own configuration: start " +
+      "`OPENCODE_CONFIG=~/.config/opencode/gateway.json opencode`.",
     language: "json",
     file: {
-      ...{ path: ".config/opencode/opencode.json", of: "home", folderVariable: null },
-      ...{ format: "json", start: "opencode" },
+      ...{ path: ".config/opencode/gateway.json", of: "home", folderVariable: null },
+      ...{ format: "json", start: "OPENCODE_CONFIG=~/.config/opencode/gateway.json opencode" },
     },
     keyVariable: "INFERENCE_API_KEY",
   },
   {
     id: "aider",
     title: "Aider",
-    about: "In `~/.aider.conf.yml`. Aider reads the key from `OPENAI_API_KEY`.",
+    about:
+      "In `~/.aider.gateway.conf.yml`, beside your own configuration: start `aider --config ~/.aider.gateway.conf.yml`. " +
+      "Aider reads the key from `OPENAI_API_KEY`.",
     language: "yaml",
     file: {
-      ...{ path: ".aider.conf.yml", of: "home", folderVariable: null },
-      ...{ format: "yaml", start: "aider" },
+      ...{ path: ".aider.gateway.conf.yml", of: "home", folderVariable: null },
+      ...{ format: "yaml", start: "aider --config ~/.aider.gateway.conf.yml" },
     },
     keyVariable: "OPENAI_API_KEY",
   },

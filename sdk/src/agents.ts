@@ -10,6 +10,7 @@ import { contractOn } from "./directory.ts";
 import { ContractError, fromWallet } from "./errors.ts";
 import type { OfferSigner } from "./offers.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
+import { inRanges } from "./verify/events-in-ranges.ts";
 
 /** Agents are created on the primary chain. Stake and agent tokens have 18 decimals: amounts are in 1e-18 units. */
 export type AgentAddresses = { token: Address; owner: Address; safe: Address; treasury: Address };
@@ -84,6 +85,17 @@ export async function setReserve(
   return sendCall(connection, { chainId: entry.chain_id, step: "reserve", call }, options);
 }
 
+/** The agents that a wallet created, the newest first, including sold ones. The node must serve logs. */
+export async function agentsMadeBy(connection: Connection, owner: Address): Promise<Address[]> {
+  const { entry, reader } = await chainClients(connection);
+  const filter = { abi: agentRegistryAbi, eventName: "AgentCreated", args: { owner }, strict: true } as const;
+  const address = contractOn(connection, entry, "agentRegistry");
+  const events = await inRanges(entry, await reader.getBlockNumber(), (fromBlock, toBlock) =>
+    reader.getContractEvents({ ...filter, address, fromBlock, toBlock }),
+  );
+  return events.map(({ args }) => args.agentToken).toReversed();
+}
+
 /** An agent's state on the primary chain, at the latest block. */
 export type AgentBooks = AgentAddresses & {
   name: string;
@@ -104,6 +116,20 @@ export type AgentBooks = AgentAddresses & {
   treasuryDollars: bigint;
   dollarDecimals: number;
 };
+
+/** The name and symbol of an agent's token. */
+export async function readAgentName(
+  connection: Connection,
+  agentToken: Address,
+): Promise<{ name: string; symbol: string }> {
+  const { reader } = await chainClients(connection);
+  const agent = { address: agentToken, abi: agentTokenAbi } as const;
+  const [name, symbol] = await Promise.all([
+    reader.readContract({ ...agent, functionName: "name" }),
+    reader.readContract({ ...agent, functionName: "symbol" }),
+  ]);
+  return { name, symbol };
+}
 
 /** Throws `ContractError` if the registry has created no such agent. */
 export async function readAgent(connection: Connection, agentToken: Address): Promise<AgentBooks> {

@@ -2,9 +2,11 @@ export * from "./activate.ts";
 export {
   type AgentAddresses,
   type AgentBooks,
+  agentsMadeBy,
   createAgent,
   createdAgent,
   readAgent,
+  readAgentName,
   setComputer,
   setReserve,
 } from "./agents.ts";

@@ -86,8 +86,8 @@ function requireCostWithin({ chains }: Connection, { entry }: ChainClients, cost
   const limitWei = chains[id]?.maxCostWei ?? MAX_COST_WEI;
   if (costWei <= limitWei) return;
   const message =
-    `The node of chain ${id} asks for up to ${formatEther(costWei)} of the chain's coin for this transaction, and the ` +
-    `limit is ${formatEther(limitWei)}. Nothing was sent. If that is right, raise the limit (\`maxCostWei\` of the chain, \`--max-cost\` of the command).`;
+    `The node of chain ${id} asks for up to ${coins(costWei)} of the chain's coin for this transaction, and the ` +
+    `limit is ${coins(limitWei)}. Nothing was sent. If that is right, raise the limit (\`maxCostWei\` of the chain, \`--max-cost\` of the command).`;
   throw new ClientError("cost_too_high", message);
 }
 
@@ -239,9 +239,15 @@ async function tooLittleGas(
   const gas = await reader.estimateGas({ account: address, to, data, value, stateOverride }).catch(() => USUAL_GAS);
   const needed = roundedUp(value + (gas + extraGas) * (await reader.getGasPrice()));
   const message =
-    `The account has ${formatEther(balance)} of the coin that pays for transactions on chain ${entry.chain_id}, and ` +
-    `this one needs about ${formatEther(needed)}. Send as much to ${address} and try again. Nothing was sent.`;
+    `The account has ${coins(balance)} of the coin that pays for transactions on chain ${entry.chain_id}, and ` +
+    `this one needs about ${coins(needed)}. Send as much to ${address} and try again. Nothing was sent.`;
   return new ClientError("insufficient_gas", message);
+}
+
+/** At most six decimals: no person reads eighteen. */
+function coins(wei: bigint): string {
+  const text = formatEther(wei).replace(/(\.\d{6})\d+$/, "$1");
+  return wei > 0n && Number(text) === 0 ? "less than 0.000001" : text;
 }
 
 /** Rounds up to two digits, which leaves room for a higher price of gas. */

@@ -1,5 +1,5 @@
 import { formatDecimal, formatUsd } from "@inference/protocol/money";
-import { MAX_SHARE_BPS, STANDING_DAY } from "@inference/protocol/offer";
+import { parseShareBps, STANDING_DAY } from "@inference/protocol/offer";
 import { DAY_MS } from "@inference/protocol/window";
 import { offerAnswer } from "@inference/protocol/wire/offer";
 import {
@@ -18,9 +18,10 @@ import * as z from "zod";
 import {
   agentArgument,
   computerOptions,
+  findAgent,
   makeKeyFile,
   namedComputer,
-  readAgentToken,
+  nextDay,
   readUnits,
 } from "../agent-options.ts";
 import { command } from "../command.ts";
@@ -64,6 +65,10 @@ export const agentCreate = command({
       ["owner", owner],
       ["Safe", safe],
       ["treasury", treasury],
+      [
+        "next",
+        `\`infer agent stake ${token} 100\`: each unit gives a dollar of capacity a day, from the next UTC day on`,
+      ],
     ]),
 });
 
@@ -75,19 +80,26 @@ export const agentStake = command({
     "share of the tokens that the agent's fees mint. With --gift it is the agent's for good.",
   arguments: { agent: agentArgument, amount: { about: "units of the staking token, such as 100" } },
   options: { ...signerOptions, gift: { type: "boolean", about: "for good, and without a share" } },
-  output: z.strictObject({ ...paidOutput, agent_token: z.string(), amount: z.string().describe("Units.") }),
+  output: z.strictObject({
+    ...paidOutput,
+    agent_token: z.string(),
+    amount: z.string().describe("Units."),
+    counts_from: z.string().describe("The UTC day."),
+  }),
   async run(context, { arguments: { agent, amount }, options }) {
-    const agentToken = readAgentToken(agent);
     const units = readUnits(amount, "The amount");
     const as = options.gift === true ? "gift" : "back";
     const connection = await connectAsOwner(context, options);
+    const agentToken = await findAgent(context, connection, agent);
     const paid = await payOnce(context, connection, {
       intent: `agent stake ${agentToken} ${amount}${as === "gift" ? " --gift" : ""}`,
       act: (send) => stake(connection, { ...send, agentToken, amount: units, as }),
     });
-    return { ...paid, agent_token: agentToken, amount };
+    return { ...paid, agent_token: agentToken, amount, counts_from: await nextDay(connection) };
   },
-  text: ({ agent_token: agent, amount, hash }) => `${amount} units are staked under ${agent}: ${hash}`,
+  text: ({ agent_token: agent, amount, hash, counts_from: day }) =>
+    `${amount} units are staked under ${agent}: ${hash}\n` +
+    `They give up to $${withCents(amount)} of capacity a day, from ${day} 00:00 UTC on. \`infer agent earnings ${agent}\` shows it.`,
 });
 
 export const agentReserve = command({
@@ -98,9 +110,9 @@ export const agentReserve = command({
   options: signerOptions,
   output: z.strictObject({ ...paidOutput, agent_token: z.string(), amount: z.string().nullable() }),
   async run(context, { arguments: { agent, amount }, options }) {
-    const agentToken = readAgentToken(agent);
     const units = amount === "none" ? null : readUnits(amount, "The amount");
     const connection = await connectAsOwner(context, options);
+    const agentToken = await findAgent(context, connection, agent);
     const paid = await payOnce(context, connection, {
       intent: `agent reserve ${agentToken} ${amount}`,
       act: (send) => setReserve(connection, { ...send, agentToken, amount: units }),
@@ -119,8 +131,8 @@ export const agentComputer = command({
   options: { ...signerOptions, ...computerOptions, remove: { type: "boolean", about: "it shall have none" } },
   output: z.strictObject({ ...paidOutput, agent_token: z.string(), computer: z.string().nullable() }),
   async run(context, { arguments: { agent }, options }) {
-    const agentToken = readAgentToken(agent);
     const connection = await connectAsOwner(context, options);
+    const agentToken = await findAgent(context, connection, agent);
     const file = options["computer-key-file"];
     if (options.remove !== true && file !== undefined) makeKeyFile(context, file);
     const computer = options.remove === true ? null : await namedComputer(context, options);
@@ -132,7 +144,9 @@ export const agentComputer = command({
     return { ...paid, agent_token: agentToken, computer: named };
   },
   text: ({ agent_token: agent, computer }) =>
-    computer === null ? `${agent} has no computer.` : `${computer} is the computer of ${agent}.`,
+    computer === null
+      ? `${agent} has no computer.`
+      : `${computer} is the computer of ${agent}.\nNext: \`infer agent offer ${agent} --share 80\` with the computer's key, or \`npm run computer\`.`,
 });
 
 export const agentOffer = command({
@@ -152,9 +166,9 @@ export const agentOffer = command({
   },
   output: offerAnswer.shape.data,
   async run(context, { arguments: { agent }, options }) {
-    const agentToken = readAgentToken(agent);
     const { share, withdraw, standing } = options;
     const connection = connectAsAnyone(context, options);
+    const agentToken = await findAgent(context, connection, agent);
     if (share === undefined && withdraw !== true) return readOffer(connection, agentToken);
     const shareBps = withdraw === true ? 0 : basisPoints(share ?? "");
     const computer = await namedComputer(context, options);
@@ -172,14 +186,16 @@ function offerLines({ offer, today }: Pick<OfferState, "offer" | "today">): [str
   const { sold_nano_usd: sold, limit_nano_usd: limit, held_nano_usd: held } = today;
   return [
     ["offer", offer === null ? "none in force" : `${offer.share_bps / 100} % ${until}`],
-    ["sold today", `${usd(sold)} of ${usd(limit)}, ${usd(held)} held`],
+    ["sold today", offer === null ? usd(sold) : `${usd(sold)} of ${usd(limit)}, ${usd(held)} held`],
+    ...(offer !== null && limit === 0
+      ? [["capacity", "none today: stake counts from the UTC day after it, 00:00 UTC"] as [string, string]]
+      : []),
   ];
 }
 
 function basisPoints(text: string): number {
-  const [, whole = "", fraction = ""] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text) ?? [];
-  const bps = Number(whole) * 100 + Number(fraction.padEnd(2, "0"));
-  if (whole !== "" && bps >= 1 && bps <= MAX_SHARE_BPS) return bps;
+  const bps = parseShareBps(text);
+  if (bps !== undefined) return bps;
   throw new UsageError(`--share takes a percentage from 0.01 to 100, not \`${text}\`.`);
 }
 
@@ -204,7 +220,7 @@ export const agentEarnings = command({
   }),
   async run(context, { arguments: { agent }, options }) {
     const connection = connectAsAnyone(context, options);
-    const agentToken = readAgentToken(agent);
+    const agentToken = await findAgent(context, connection, agent);
     const books = await readAgent(connection, agentToken);
     const { offer, today } = await readOffer(connection, agentToken);
     const units = (value: bigint): string => formatDecimal(value, 18);
@@ -239,7 +255,7 @@ export const agentEarnings = command({
       ...offerLines({ offer, today }),
       [
         "Safe",
-        `$${withCents(safe.dollars)} and ${safe.tokens} tokens, owed $${withCents(safe.owed_dollars)} (${safe.address})`,
+        `$${withCents(safe.dollars)} and ${withCents(safe.tokens)} tokens, owed $${withCents(safe.owed_dollars)} (${safe.address})`,
       ],
       ["treasury", `$${withCents(treasury.dollars)}, owed $${withCents(treasury.owed_dollars)} (${treasury.address})`],
     ]),

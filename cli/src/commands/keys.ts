@@ -53,14 +53,14 @@ export const keysList = command({
     tellUnseen(context);
     return { keys: await listKeys(await connectAsOwner(context, options)) };
   },
-  text: ({ keys }) =>
+  text: ({ keys }, columns) =>
     table(
       ["key", "name", "begins and ends with", " spent", "may spend", "until"],
       keys.map((key) => [
         ...[key.id, key.name, key.label, usd(key.usage_nano_usd)],
         ...[key.disabled ? "nothing: disabled" : allowanceOf(key), key.expires_at ?? ""],
       ]),
-      "There are none. `infer keys create` makes one.",
+      { columns, empty: "There are none. `infer keys create` makes one." },
     ),
 });
 

@@ -17,14 +17,14 @@ export const models = command({
     const all = await listModels(connectAsAnyone(context, options));
     return { models: all.filter(({ type }) => options.type === undefined || type === options.type) };
   },
-  text: ({ models }) =>
+  text: ({ models }, columns) =>
     table(
-      ["model", "type", " context", " $ per M input", " $ per M output", "other prices, in $"],
+      ["model", "type", " context", " input $/M", " output $/M", "other prices, in $"],
       models.map(({ id, type, context_length: context, pricing }) => {
         const { prompt, completion } = pricing as Record<string, unknown>;
         const prices = [perMillion(prompt), perMillion(completion), otherPrices(pricing)];
         return [id, type, context === null ? "" : String(context), ...prices];
       }),
-      "There are none.",
+      { columns, empty: "There are none." },
     ),
 });

@@ -47,7 +47,7 @@ export const resume = command({
       endPaying();
     }
   },
-  text: ({ finished }) =>
+  text: ({ finished }, columns) =>
     table(
       ["command", "step", "chain", "outcome", "transaction"],
       finished.map(({ command, step, chain_id: chain, outcome, hash }) => [
@@ -57,6 +57,6 @@ export const resume = command({
         outcome,
         hash,
       ]),
-      "Nothing was interrupted.",
+      { columns, empty: "Nothing was interrupted." },
     ),
 });

@@ -5,14 +5,15 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { codingChoice, codingGaps, codingModel } from "@inference/protocol/coding-model";
+import { codingChoice, codingGaps, codingModel, codingModels } from "@inference/protocol/coding-model";
 import { ownValue } from "@inference/protocol/own-value";
-import { type SetupFile, toolSetups } from "@inference/protocol/tool-setups";
+import { type SetupFile, type ToolSetup, toolSetups } from "@inference/protocol/tool-setups";
 import { type Connection, listModels, type Model, readModel } from "@inference/sdk";
 import * as z from "zod";
 import { command } from "../command.ts";
@@ -20,40 +21,45 @@ import { connectAsAnyone } from "../connections.ts";
 import type { Context } from "../context.ts";
 import { CommandError, UsageError } from "../errors.ts";
 import { gatewayOptions } from "../options.ts";
-import { withSetup } from "../setup-file.ts";
+import { ownCommand } from "../own-command.ts";
+import { perMillion } from "../price-words.ts";
+import { withoutSetup, withSetup } from "../setup-file.ts";
 
-const tools = toolSetups({ baseUrl: "", model: "", contextLength: null }).map(({ id }) => id);
+const unfilled = toolSetups({ baseUrl: "", model: "", contextLength: null });
+const tools = unfilled.map(({ id }) => id);
 
 export const setup = command({
   name: "setup",
   about: "write the configuration of Codex, Claude Code, opencode or Aider, or show that of another tool",
   more:
     `The tools are ${tools.join(", ")}.\n` +
-    "Codex gets a profile of its own, Claude Code a file of the project that you are in. Other settings in the file stay.\n" +
-    "The key is written nowhere: the tool takes it from the environment.",
-  arguments: { tool: { about: `one of ${tools.join(", ")}` } },
+    "Each gets a file of its own, Claude Code one of the project that you are in. Other settings in the file stay.\n" +
+    "The key is in no file: Codex and Claude Code ask this command for it, the others take it from the environment.",
+  arguments: { tool: { about: `one of ${tools.join(", ")}`, choices: tools } },
   options: {
     ...gatewayOptions,
     model: { type: "string", value: "model", about: "else $INFERENCE_MODEL, or the cheapest for coding" },
     "dry-run": { type: "boolean", about: "only show it" },
+    undo: { type: "boolean", about: "take it out of the file again" },
   },
+  isVerbatim: true,
   output: z.strictObject({
     tool: z.string(),
-    model: z.string(),
+    model: z.string().nullable().describe("Null with --undo."),
     file: z.string().nullable().describe("Null: the tool has no file for it, and takes it from the environment."),
     is_written: z.boolean(),
     content: z.string().describe("Of the whole file as it is now, or would be; or the shell's lines."),
-    environment: z.string().describe("What the shell needs as well."),
+    environment: z.string().nullable().describe("What the shell needs as well; null: nothing."),
   }),
   async run(context, { arguments: { tool }, options }) {
-    if (!tools.some((each) => each === tool))
-      throw new UsageError(`There is no \`${tool}\`: name one of ${tools.join(", ")}.`);
+    if (options.undo === true) return undo(context, tool);
     const connection = connectAsAnyone(context, options);
     const { id: model, context_length: contextLength } = await chooseModel(context, connection, options.model);
     const found = toolSetups({ baseUrl: connection.gateway, model, contextLength }).find(({ id }) => id === tool);
     if (found === undefined) throw new UsageError(`There is no \`${tool}\`.`);
-    const { file, code, keyVariable } = found;
-    const environment = `export ${keyVariable}=$(infer keys show)`;
+    const { code, keyVariable } = found;
+    const file = withKeyCommand(found, connection.gateway);
+    const environment = file !== null && asksForKey(found) ? null : `export ${keyVariable}=$(infer keys show)`;
     if (file === null) {
       const content = code.replace("$INFERENCE_API_KEY", "$(infer keys show)");
       return { tool, model, file: null, is_written: false, content, environment };
@@ -64,7 +70,11 @@ export const setup = command({
     const backup = isDry ? undefined : writeWhole(path, content);
     context.say(isDry ? `This would be ${path}:` : `Written: ${path}`);
     if (backup !== undefined) context.say(`As it was before: ${backup}`);
-    context.say(`The tool takes the key from the environment: ${environment}`);
+    context.say(
+      environment === null
+        ? `The tool asks \`infer keys show\` for the key.`
+        : `The tool takes the key from the environment: ${environment}`,
+    );
     context.say(`Start it: ${file.start}`);
     return { tool, model, file: path, is_written: !isDry, content, environment };
   },
@@ -72,11 +82,14 @@ export const setup = command({
 });
 
 /** The named model, or the default for coding. Says which needs of a coding tool the model lacks. */
-async function chooseModel({ environment, say }: Context, connection: Connection, option?: string): Promise<Model> {
+async function chooseModel(context: Context, connection: Connection, option?: string): Promise<Model> {
+  const { environment, say } = context;
   const named = option ?? (environment.INFERENCE_MODEL || undefined);
   if (named === undefined) {
-    const model = codingModel(await listModels(connection));
+    const models = await listModels(connection);
+    const model = codingModel(models);
     if (model === undefined) throw new CommandError("This gateway lists no text model. Name a model with --model.");
+    if (context.isInteractive && !context.isJson) return askForModel(context, models);
     say(`${codingChoice(model)} --model names another.`);
     return model;
   }
@@ -84,6 +97,59 @@ async function chooseModel({ environment, say }: Context, connection: Connection
   const gaps = codingGaps(model);
   if (gaps.length > 0) say(`\`${named}\` may not do for a coding tool: ${gaps.join(", and ")}.`);
   return model;
+}
+
+/** The most models to choose from. All are in `infer models`. */
+const MOST_CHOICES = 9;
+
+async function askForModel({ say, ask }: Context, models: readonly Model[]): Promise<Model> {
+  const sorted = codingModels(models);
+  const fit = sorted.filter((model) => codingGaps(model).length === 0);
+  const offered = (fit.length === 0 ? sorted : fit).slice(0, MOST_CHOICES);
+  for (const [at, { id, context_length: context, pricing }] of offered.entries()) {
+    const { prompt, completion } = pricing as Record<string, unknown>;
+    const prices = `$${perMillion(prompt)} input and $${perMillion(completion)} output a million tokens`;
+    say(`${at + 1}  ${id}: ${context?.toLocaleString("en-US") ?? "?"} tokens of context, ${prices}`);
+  }
+  const typed = ((await ask("Model, by its number or id [1]: ")) ?? "").trim() || "1";
+  const chosen = offered[Number(typed) - 1] ?? models.find(({ id }) => id === typed);
+  if (chosen === undefined) throw new UsageError(`There is no model \`${typed}\`. \`infer models\` lists them.`);
+  return chosen;
+}
+
+function asksForKey({ id }: ToolSetup): boolean {
+  return id === "codex" || id === "claude-code";
+}
+
+/** The tool's file, in which it asks this command for the key if it can. */
+function withKeyCommand(setup: ToolSetup, gateway: string): SetupFile | null {
+  const { id, file } = setup;
+  if (file === null || !asksForKey(setup)) return file;
+  const words = [process.execPath, ownCommand(), "keys", "show", "--gateway", gateway];
+  if (id === "claude-code") {
+    const apiKeyHelper = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+    return { ...file, content: JSON.stringify({ apiKeyHelper, ...(JSON.parse(file.content) as object) }) };
+  }
+  const [program, ...args] = words.map((word) => JSON.stringify(word));
+  const auth = `[model_providers.gateway.auth]\ncommand = ${program}\nargs = [${args.join(", ")}]\ntimeout_ms = 20000`;
+  return { ...file, content: `${file.content.replace(/^env_key = .*\n/m, "").trimEnd()}\n\n${auth}` };
+}
+
+/** Takes the setup out of the tool's file. What others changed there stays; an empty file is removed. */
+function undo(context: Context, tool: string) {
+  const setup = unfilled.find(({ id }) => id === tool);
+  const file = setup === undefined ? null : withKeyCommand(setup, "");
+  if (file === null) throw new CommandError(`\`infer setup ${tool}\` writes no file.`);
+  const path = pathOf(context, file);
+  if (!existsSync(path)) throw new CommandError(`There is no ${path}.`);
+  const backup = `${path}.before-infer`;
+  const before = existsSync(backup) ? readFileSync(backup, "utf8") : undefined;
+  const content = withoutSetup(readFileSync(path, "utf8"), before, file);
+  if (content === "") rmSync(path);
+  else writeFileSync(path, content);
+  rmSync(backup, { force: true });
+  context.say(content === "" ? `Removed: ${path}` : `Taken out of ${path}`);
+  return { tool, model: null, file: path, is_written: true, content, environment: null };
 }
 
 function pathOf({ environment, workingFolder }: Context, { path, of, folderVariable }: SetupFile): string {

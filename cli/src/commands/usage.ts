@@ -44,7 +44,7 @@ export const usage = command({
     const query = { groupBy: groupBy as Group[], from, to };
     return { totals: await readActivity(connectWithKey(context, options), query) };
   },
-  text({ totals }) {
+  text({ totals }, columns) {
     const sum = totals.reduce((total, { usage_nano_usd: usage }) => total + usage, 0);
     const rows = totals.map((total) => [
       ...namesOf(total as ActivityTotal),
@@ -57,7 +57,7 @@ export const usage = command({
       totals.some((total) => Object.hasOwn(total, name)),
     );
     const titles = [...names, " requests", " input", " output", " spent"];
-    return `${table(titles, rows, "Nothing was spent.")}\nTogether ${usd(sum)}`;
+    return `${table(titles, rows, { columns, empty: "Nothing was spent." })}\nTogether ${usd(sum)}`;
   },
 });
 

@@ -25,6 +25,10 @@ export const wallet = command({
           coin: z.string().describe("For gas."),
           dollars: z.string(),
           amount_token: z.string().describe("Units of 1e-6 token."),
+          staking: z
+            .strictObject({ amount: z.string().describe("Exact decimal."), symbol: z.string() })
+            .nullable()
+            .describe("Null: the chain has no pool."),
         }),
         z.strictObject({ chain_id: z.int(), name: z.string().nullable(), unread: z.string().describe("Why.") }),
       ]),
@@ -42,14 +46,16 @@ export const wallet = command({
       if ("unread" in chain) return { chain_id: chainId, name, unread: chain.unread };
       const coin = formatDecimal(chain.coinWei, 18);
       const { amount, decimals } = chain.dollar;
-      const own = { coin, dollars: formatDecimal(amount, decimals), amount_token: String(chain.amountToken) };
+      const { staking: stake } = chain;
+      const staking = stake === null ? null : { ...stake, amount: formatDecimal(stake.amount, 18) };
+      const own = { coin, dollars: formatDecimal(amount, decimals), amount_token: String(chain.amountToken), staking };
       return { chain_id: chainId, name, ...own };
     });
     return { address: whose, chains };
   },
-  text: ({ address, chains }) =>
+  text: ({ address, chains }, columns) =>
     `${address}\n${table(
-      ["chain", "name", " coins for gas", " dollars", " tokens"],
+      ["chain", "name", " coins for gas", " dollars", " tokens", " staking token"],
       chains.map((chain) => {
         const name = [String(chain.chain_id), chain.name ?? ""];
         if ("unread" in chain) return [...name, chain.unread];
@@ -58,8 +64,9 @@ export const wallet = command({
           shortCoins(chain.coin),
           withCents(chain.dollars),
           dollars(BigInt(chain.amount_token)).slice(1),
+          chain.staking === null ? "" : `${chain.staking.amount} ${chain.staking.symbol}`,
         ];
       }),
-      "The gateway names no chain.",
+      { columns, empty: "The gateway names no chain." },
     )}`,
 });

@@ -25,13 +25,13 @@ export const webhooksList = command({
   async run(context, { options }) {
     return { webhooks: await listWebhooks(await connectAsOwner(context, options)) };
   },
-  text: ({ webhooks }) =>
+  text: ({ webhooks }, columns) =>
     table(
       ["webhook", "url", "events", " threshold"],
       webhooks.map(({ id, url, events, threshold_nano_usd: threshold }) => {
         return [id, url, events.join(", "), threshold === null ? "" : usd(threshold)];
       }),
-      "There are none. `infer webhooks add` makes one.",
+      { columns, empty: "There are none. `infer webhooks add` makes one." },
     ),
 });
 
@@ -93,7 +93,7 @@ export const webhooksLog = command({
   async run(context, { options }) {
     return { deliveries: await listDeliveries(await connectAsOwner(context, options)) };
   },
-  text: ({ deliveries }) =>
+  text: ({ deliveries }, columns) =>
     table(
       ["time", "event", "webhook", "status", " attempts", "result", "next attempt"],
       deliveries.map(
@@ -101,7 +101,7 @@ export const webhooksLog = command({
           return [at, type, webhook, status.replace("_", " "), String(attempts), result ?? "", next ?? ""];
         },
       ),
-      "There are none yet.",
+      { columns, empty: "There are none yet." },
     ),
 });
 

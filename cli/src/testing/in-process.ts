@@ -33,6 +33,8 @@ export function makeTerminal(environment: Readonly<Record<string, string>> = {},
         },
         ask: () => Promise.reject(new Error("nobody is asked")),
         readInput: async () => "",
+        untilStopped: (act) => act(new AbortController().signal),
+        ...{ stdout: { isColored: false }, stderr: { isColored: false } },
         openPage: () => {},
         ...outside,
       });

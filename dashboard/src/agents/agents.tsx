@@ -1,6 +1,6 @@
 import { isAddress } from "@inference/protocol/credential";
 import { formatDecimal } from "@inference/protocol/money";
-import { type AgentBooks, readAgent } from "@inference/sdk/agents";
+import { type AgentBooks, agentsMadeBy, readAgent } from "@inference/sdk/agents";
 import { readOffer } from "@inference/sdk/offers";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -10,7 +10,6 @@ import { gateway } from "../gateway.ts";
 import { Amount, Badge, Card, CopyButton, Field, Head, Read, Stat } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { agentsMadeBy } from "./agents-made-by.ts";
 import { Offer } from "./offer.tsx";
 
 export default function Agents(): ReactNode {

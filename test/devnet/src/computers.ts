@@ -63,9 +63,10 @@ async function startComputer(
     GATEWAY_URL: gatewayUrl,
     AGENT_TOKEN: agent.token,
     COMPUTER_KEY: agent.computer.privateKey,
+    COMPUTER_KEY_FILE: "",
     COMPUTER_KEYSTORE: "",
     PRIMARY_RPC_URL: chain.rpcUrl,
-    SHARE_BPS: "10000",
+    SHARE_PERCENT: "100",
     POLL_MS: "1000",
   };
   const child = processes.start(program, { environment: { ...environment, ...own } });

@@ -1,0 +1,59 @@
+import type { Connection } from "@inference/sdk";
+import { type ChatChunk, streamChat } from "./chat-stream.ts";
+import type { Context } from "./context.ts";
+import { CommandError } from "./errors.ts";
+import { wrapParts } from "./layout.ts";
+import { usd } from "./money.ts";
+import { keepReceipt } from "./receipt-log.ts";
+
+export type Message = { role: "system" | "user" | "assistant"; content: string };
+export type Answer = Awaited<ReturnType<typeof answerOf>>;
+
+/** Asks and shows the answer as it comes, then its cost. A stopped answer is what came until then. */
+export async function answerOf(
+  context: Context,
+  connection: Connection & { apiKey: string },
+  body: { model: string; messages: readonly Message[]; max_tokens: number },
+) {
+  let [receipt, model, text, reason] = ["", body.model, "", null as string | null];
+  let usage: ChatChunk["usage"] = null;
+  const screen = wrapParts(context.stdout.columns ?? Number.POSITIVE_INFINITY);
+  let isStopped = false;
+  await context.untilStopped(async (signal) => {
+    try {
+      for await (const chunk of streamChat(connection, body, signal)) {
+        if ("receipt" in chunk) {
+          receipt = chunk.receipt;
+          continue;
+        }
+        if (chunk.error !== undefined) {
+          throw new CommandError(
+            `The answer broke off: ${chunk.error.message} \`infer receipt ${receipt}\` shows its cost.`,
+          );
+        }
+        const [choice] = chunk.choices ?? [];
+        const part = choice?.delta?.content ?? "";
+        context.write(screen.next(part));
+        text += part;
+        model = chunk.model ?? model;
+        reason = choice?.finish_reason ?? reason;
+        usage = chunk.usage ?? usage;
+        if (chunk.usage?.receipt !== undefined) keepReceipt(context, chunk.usage.receipt);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      isStopped = true;
+    }
+  });
+  context.write(`${screen.end()}${text.endsWith("\n") ? "" : "\n"}`);
+  const { prompt_tokens: input = null, completion_tokens: output = null, cost_nano_usd: cost = null } = usage ?? {};
+  const paid =
+    cost === null ? "its cost is in the receipt" : `${usd(cost)} for ${input} input and ${output} output tokens`;
+  const cut = reason === "length" ? " It was cut off: --max-tokens allows more." : "";
+  const stopped = isStopped ? " You stopped it." : "";
+  context.say(`${model}: ${paid}. Receipt ${receipt === "" ? "none" : receipt}.${cut}${stopped}`);
+  return {
+    ...{ receipt, model, text, finish_reason: reason },
+    ...{ prompt_tokens: input, completion_tokens: output, cost_nano_usd: cost },
+  };
+}

@@ -1,0 +1,84 @@
+/** Marks of a text's colours: private characters, which a terminal never gets. `painted` turns them into its codes. */
+const styles = { bold: "\ue001", red: "\ue002", green: "\ue003", yellow: "\ue004", dim: "\ue005" } as const;
+const END = "\ue000";
+const CODES: Readonly<Record<string, string>> = {
+  ...{ "\ue000": "\x1b[0m", "\ue001": "\x1b[1m", "\ue002": "\x1b[31m", "\ue003": "\x1b[32m", "\ue004": "\x1b[33m" },
+  "\ue005": "\x1b[2m",
+};
+const MARKS = /[\ue000-\ue005]/g;
+
+export function styled(style: keyof typeof styles, text: string): string {
+  return `${styles[style]}${text}${END}`;
+}
+
+/** Replaces the marks by the terminal's codes, or removes them. Each line ends without a colour. */
+export function painted(text: string, isColored: boolean): string {
+  if (!isColored) return text.replaceAll(MARKS, "");
+  const ended = text.replaceAll(/^.*[\ue001-\ue005].*$/gm, (line) => (line.endsWith(END) ? line : line + END));
+  return ended.replaceAll(MARKS, (mark) => CODES[mark] ?? "");
+}
+
+export function widthOf(text: string): number {
+  return text.replaceAll(MARKS, "").length;
+}
+
+/**
+ * Breaks lines between words. The rest of a line is indented as its second column, if two spaces or more begin one in
+ * the first half, else as the line itself. A word that is wider than the terminal stays whole, so that it can be copied.
+ */
+export function wrapped(text: string, columns: number): string {
+  return text
+    .split("\n")
+    .flatMap((line) => (widthOf(line) <= columns ? [line] : wrapLine(line, columns)))
+    .join("\n");
+}
+
+function wrapLine(line: string, columns: number): string[] {
+  const [indent = ""] = /^\s*(?:- )?/.exec(line) ?? [];
+  const [second = ""] = /^\s*\S.*? {2,}(?=\S)/.exec(line) ?? [];
+  const hanging = second !== "" && widthOf(second) <= columns / 2 ? second : indent;
+  const lines: string[] = [];
+  let current = hanging;
+  for (const word of line.slice(hanging.length).split(" ")) {
+    const isFirst = current === hanging || current.trim() === "";
+    const next = isFirst ? current + word : `${current} ${word}`;
+    if (isFirst || widthOf(next) <= columns) {
+      current = next;
+      continue;
+    }
+    lines.push(current);
+    current = " ".repeat(widthOf(hanging)) + word;
+  }
+  return [...lines, current];
+}
+
+/** Breaks a text that comes in parts, as `wrapped` does. Code between fences stays as it is. `end` gives the last word. */
+export function wrapParts(columns: number): { next(part: string): string; end(): string } {
+  let [column, gap, word, lineStart] = [0, "", "", ""];
+  let isCode = false;
+  const put = (): string => {
+    const isTooWide =
+      column > 0 && column + gap.length + word.length > columns && !isCode && !lineStart.startsWith("```");
+    const text = isTooWide ? `\n${word}` : gap + word;
+    column = isTooWide ? word.length : column + text.length;
+    [gap, word] = ["", ""];
+    return text;
+  };
+  const take = (character: string): string => {
+    if (lineStart.length < 3 && character !== "\n") lineStart += character;
+    if (character !== "\n" && character !== " ") {
+      word += character;
+      return "";
+    }
+    const text = word === "" ? "" : put();
+    if (character === " ") {
+      gap += " ";
+      return text;
+    }
+    if (lineStart === "```") isCode = !isCode;
+    const whole = `${text}${gap}\n`;
+    [column, gap, lineStart] = [0, "", ""];
+    return whole;
+  };
+  return { next: (part) => [...part].map(take).join(""), end: () => (word === "" ? gap : put()) };
+}
