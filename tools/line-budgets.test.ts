@@ -9,7 +9,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1700, tests: 2450 },
-  cli: { product: 3200, tests: 1500 },
+  cli: { product: 3900, tests: 1600 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4550, tests: 1250 },
@@ -20,7 +20,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   keeper: { product: 850, tests: 850 },
   ledger: { product: 3700, tests: 5850 },
   protocol: { product: 2750, tests: 1400 },
-  sdk: { product: 3200, tests: 2550 },
+  sdk: { product: 3400, tests: 2650 },
   settler: { product: 750, tests: 2350 },
   "test/bench": { product: 0, tests: 3600 },
   "test/conformance": { product: 0, tests: 4250 },

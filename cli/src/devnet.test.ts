@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { ask } from "@inference/devnet/ask";
@@ -122,9 +123,11 @@ test("a contract's refusal is a sentence with the error's name as code, and noth
   await infer("login", "--devnet", "--wallet", "4");
   const { code, stdout, stderr } = await infer("activate", "9999999", "--json");
   equal(code, 1);
-  match(stderr, /^The account has too little to pay with: \d+ of 9999999000000/);
+  match(stderr, /^You have [\d.,]+ tokens on primary, and this needs 9,999,999 tokens\. Nothing was sent\.\n/);
   const { error } = JSON.parse(stdout) as { error: Json };
   deepEqual([error.code, error.hash], ["ERC20InsufficientBalance", null]);
+  const mint = await infer("mint", "9999999", "--approve");
+  match(mint.stderr, /^You have \$[\d.,]+ on primary, and this needs \$9,999,999\.00\. Nothing was sent\.\n$/);
   match((await infer("resume")).stdout, /Nothing was interrupted/);
   match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
 });
@@ -313,8 +316,8 @@ test("an agent is created, staked under, capped, given a computer, and sells", a
   const agent = await json("agent", "create", "Miss Bo", "BO");
   deepEqual([agent.is_resumed, agent.owner], [false, address]);
   const token = String(agent.agent_token);
-  await json("agent", "stake", token, "100");
-  await json("agent", "stake", token, "20.5", "--gift");
+  equal((await json("agent", "stake", "bo", "100")).agent_token, token);
+  await json("agent", "stake", "miss bo", "20.5", "--gift");
   await json("agent", "reserve", token, "110");
   const computer = await json("agent", "computer", token, "--computer-key-file", "computer.key");
   equal(statSync(join(home, "computer.key")).mode & 0o777, 0o600);
@@ -324,6 +327,14 @@ test("an agent is created, staked under, capped, given a computer, and sells", a
     [books.stake, books.backing, books.reserve, books.capacity_today, books.computer],
     ["120.5", "100", "110", "0", computer.computer],
   );
+  const { backings } = (await json("agent", "backing")) as { backings: Json[] };
+  deepEqual(backings.at(-1), { agent_token: token, amount: "100", claimable_token: "0" });
+  match((await infer("agent", "claim", "bo")).stderr, /^There is nothing to claim/);
+  const left = await json("agent", "unstake", "bo", "40");
+  deepEqual([left.amount, left.agent_token], ["40", token]);
+  match((await infer("agent", "exit", String(left.exit_id))).stderr, /^The stake can be withdrawn from 20\S+ on/);
+  match((await infer("agent", "exit")).stderr, new RegExp(`the next is from ${left.ready_at} on`));
+  match((await infer("agent", "backing")).stdout, new RegExp(`${left.exit_id} +40 +${left.ready_at} +${token}`));
   const offered = (await json(
     "agent",
     "offer",
@@ -334,7 +345,10 @@ test("an agent is created, staked under, capped, given a computer, and sells", a
     "computer.key",
   )) as Offered;
   equal(offered.offer?.share_bps, 8_000);
-  match((await infer("agent", "offer", token)).stdout, /^offer +80 % of /);
+  match(
+    (await infer("agent", "offer", token)).stdout,
+    /^offer +80 % of .*\n.*\ncapacity +none today: stake counts from/,
+  );
   const standing = ["agent", "offer", token, "--share", "12.5%", "--standing", "--computer-key-file", "computer.key"];
   equal(((await json(...standing)) as Offered).offer?.day, 0);
   const withdrawn = await json("agent", "offer", token, "--withdraw", "--computer-key-file", "computer.key");
@@ -347,7 +361,7 @@ test("an agent is created, staked under, capped, given a computer, and sells", a
   const refused = await other.infer("agent", "reserve", token, "1");
   deepEqual([refused.code, /Only the agent's owner/.test(refused.stderr)], [1, true]);
   match((await infer("agent", "earnings", address)).stderr, /created no agent/);
-  equal((await infer("agent", "earnings", "bo")).code, 2);
+  match((await infer("agent", "earnings", "beau")).stderr, /^No agent of yours is called `beau`\. Yours are BO \(0x/);
 });
 
 type Offered = { offer: { share_bps: number; day: number } | null };
@@ -370,6 +384,14 @@ test("a tool's configuration is shown, then written, and names the gateway", asy
   }
   const codex = readFileSync(join(home, ".codex/gateway.config.toml"), "utf8");
   match(codex, /model_context_window = 131072/);
+  // Codex and Claude Code ask for the key, and no file has it.
+  const { stdout: secret } = await infer("keys", "show");
+  const [, program = "", args = ""] = /^command = (".*")\nargs = (\[.*\])$/m.exec(codex) ?? [];
+  const asked = execFileSync(JSON.parse(program) as string, JSON.parse(args) as string[], { env: variables });
+  equal(String(asked), secret);
+  const helper = readFileSync(join(project, ".claude/settings.local.json"), "utf8");
+  match(helper, /"apiKeyHelper": "'.*' 'keys' 'show' '--gateway' 'http/);
+  ok(!helper.includes(secret.trim()));
   // The user's own configuration stays.
   const own = 'model = "gpt-5-codex"\n';
   writeFileSync(join(home, ".codex/config.toml"), own);
@@ -392,6 +414,17 @@ test("a tool's configuration is shown, then written, and names the gateway", asy
   );
   equal(readFileSync(`${settings}.before-infer`, "utf8"), '{"theme":"dark"}');
   match(readFileSync(settings, "utf8"), /"theme": "dark"/);
+  // It is taken out again, and what was there before and since stays.
+  const changed = { ...(JSON.parse(readFileSync(settings, "utf8")) as object), since: 1 };
+  writeFileSync(settings, JSON.stringify(changed));
+  await json("setup", "claude-code", "--undo");
+  deepEqual(JSON.parse(readFileSync(settings, "utf8")), { theme: "dark", since: 1 });
+  for (const tool of ["codex", "opencode", "aider"]) {
+    const { file } = await json("setup", tool, "--undo");
+    equal(existsSync(String(file)), false);
+  }
+  deepEqual(readdirSync(join(home, ".codex")), ["config.toml"]);
+  equal((await infer("setup", "codex", "--undo")).code, 1);
   for (const broken of ['{"theme":', "[]", "\u0000"]) {
     writeFileSync(settings, broken);
     const { code, stderr } = await infer("setup", "claude-code", "--model", "alder-27b");

@@ -4,9 +4,12 @@ import { styled, wrapped } from "./layout.ts";
 import { commonOptions } from "./parse.ts";
 
 /** The list of the commands, by group. */
-export function helpOfAll(commands: readonly Command[], columns: number): string {
+export function helpOfAll(commands: readonly Command[], columns: number, isWhole = true): string {
   const groups = Map.groupBy(commands, ({ group = "Commands" }) => group);
   const width = widthOfFirst(commands.map(usageOf));
+  if (!isWhole) {
+    return section("Commands", commands.map(lineOf), { columns, width }).slice(1).join("\n");
+  }
   return [
     "infer: from dollars in a wallet to an answer, and the bill checked.",
     ...[...groups].flatMap(([group, list]) => section(group, list.map(lineOf), { columns, width })),

@@ -1,8 +1,12 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import { commands } from "./commands/all.ts";
+import { painted } from "./layout.ts";
+import { table } from "./table.ts";
 import { makeTerminal } from "./testing/in-process.ts";
 
 const { infer, remove, home } = makeTerminal();
@@ -16,6 +20,10 @@ test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing"
     [/needs <model>/, "quote"],
     [/does not take `b`/, "quote", "a", "b"],
     [/'--colour'.*infer models --help/, "models", "--colour"],
+    [/'--inptu'\. Do you mean `--input`\?/, "quote", "a", "--inptu", "5"],
+    [/above 0.* It is not `-5`/, "mint", "-5"],
+    [/no tool `codx`\. Do you mean `codex`\?/, "setup", "codx"],
+    [/`infer keys` needs one more word/, "keys"],
     [/'--input <value>' argument missing/, "quote", "a", "--input"],
     [/No gateway is named/, "models"],
     [/http\(s\) URL, not `ftp:x`/, "models", "--gateway", "ftp:x"],
@@ -61,6 +69,50 @@ test("the help names every command, what it takes, and for programs the schema o
     commands.map(({ name }) => name),
   );
   for (const { name, output } of described) ok(output.type === "object", name);
+});
+
+const width = (line: string): number => stripVTControlCharacters(line).length;
+const words = (text: string): string => stripVTControlCharacters(text).replaceAll(/\s+/g, " ");
+
+test("at a terminal no line of the help is wider than it, no word is broken, and colours end with their line", async () => {
+  const plain = await infer("--help");
+  equal((await infer("keys", "--help")).stdout.includes("keys revoke"), true);
+  for (const columns of [80, 44]) {
+    const screen = { columns, isColored: true };
+    const terminal = makeTerminal({}, { stdout: screen, stderr: screen });
+    for (const argv of [["--help"], ...commands.map(({ name }) => [...name.split(" "), "--help"])]) {
+      const { stdout } = await terminal.infer(...argv);
+      const tooWide = stdout.split("\n").filter((line) => width(line) > columns && line.trim().includes(" "));
+      deepEqual(tooWide, [], `${argv.join(" ")} at ${columns}`);
+      equal(words(stdout), words((await infer(...argv)).stdout));
+      for (const line of stdout.split("\n")) if (line.includes("\x1b[")) ok(line.endsWith("\x1b[0m"), line);
+    }
+    terminal.remove();
+  }
+  ok(!plain.stdout.includes("\x1b"));
+});
+
+test("a table fits a terminal: its last column is wrapped, and in a narrow one each row is a block", () => {
+  const titles = ["name", " price", "about"];
+  const rows = [["alpha", "1.50", "a model of some words"]];
+  const at = (columns: number) => painted(table(titles, rows, { columns, empty: "" }), false);
+  equal(at(80), "name    price  about\nalpha    1.50  a model of some words");
+  equal(at(31), "name    price  about\nalpha    1.50  a model of some\n               words");
+  equal(at(20), "name   alpha\nprice  1.50\nabout  a model of some words");
+});
+
+test("bash completes commands, options and named values", async () => {
+  const { stdout } = await infer("completion", "bash");
+  const complete = (...line: string[]) => {
+    const typed = line.map((word) => JSON.stringify(word)).join(" ");
+    const script = `${stdout}\nCOMP_WORDS=(infer ${typed}); COMP_CWORD=${line.length}; _infer; echo "\${COMPREPLY[@]}"`;
+    return execFileSync("bash", ["-c", script], { encoding: "utf8" }).trim();
+  };
+  equal(complete("mi"), "mint");
+  equal(complete("keys", "r"), "roll revoke");
+  equal(complete("setup", "cod"), "codex");
+  equal(complete("keys", "limit", "laptop", "--no"), "--no-private");
+  for (const shell of ["zsh", "fish"]) match((await infer("completion", shell)).stdout, /claude-code/);
 });
 
 test("commands have different names, and each begins its help with a word in lower case", () => {

@@ -38,7 +38,12 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     if (command === undefined || isHelp) {
       const listed = command === undefined ? parsed.listed : [command];
       if (isJson) printJson(helpAsJson(listed));
-      else printShown(named(`${command === undefined ? helpOfAll(listed, columns) : helpOf(command, columns)}\n`));
+      else
+        printShown(
+          named(
+            `${command === undefined ? helpOfAll(listed, columns, listed === commands) : helpOf(command, columns)}\n`,
+          ),
+        );
       return command === undefined && !isHelp && !isJson ? 2 : 0;
     }
     const context: Context = {

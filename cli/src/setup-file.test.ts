@@ -1,7 +1,7 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
 import { test } from "node:test";
 import { toolSetups } from "@inference/protocol/tool-setups";
-import { withSetup } from "./setup-file.ts";
+import { withoutSetup, withSetup } from "./setup-file.ts";
 
 const setups = (model: string) => toolSetups({ baseUrl: "https://gateway.example", model, contextLength: 131_072 });
 const fileOf = (id: string, model = "one") => {
@@ -20,28 +20,22 @@ test("a new file has the setup, and a second run changes only the setup", () => 
   }
 });
 
-test("other settings stay: keys before tables, and tables after keys", () => {
-  const toml = withSetup('approval_policy = "never"\n\n[tools]\nweb_search = true\n', fileOf("codex"));
-  const order = ["model =", "approval_policy", "[tools]", "[model_providers.gateway]"].map((part) =>
-    toml.indexOf(part),
-  );
-  deepEqual(
-    order,
-    order.toSorted((one, other) => one - other),
-  );
-  const json = JSON.parse(withSetup('{"env":{"A":"1","ANTHROPIC_MODEL":"x"},"b":[2]}', fileOf("claude-code"))) as {
-    env: Record<string, string>;
-    b: number[];
-  };
+test("other settings of a JSON file stay, and come back when the setup is taken out", () => {
+  const own = '{"env":{"A":"1","ANTHROPIC_MODEL":"x"},"b":[2]}';
+  const merged = withSetup(own, fileOf("claude-code"));
+  const json = JSON.parse(merged) as { env: Record<string, string>; b: number[] };
   deepEqual([json.env.A, json.env.ANTHROPIC_MODEL, json.b], ["1", "one", [2]]);
-  equal(withSetup("dark-mode: true\n", fileOf("aider")).startsWith("dark-mode: true\n"), true);
+  deepEqual(JSON.parse(withoutSetup(merged, own, fileOf("claude-code"))), JSON.parse(own));
+  for (const { file } of setups("one"))
+    if (file !== null) equal(withoutSetup(withSetup(undefined, file), undefined, file), "");
+  const two = withSetup(withSetup(undefined, fileOf("opencode")), fileOf("opencode", "two"));
+  equal(withoutSetup(two, undefined, fileOf("opencode")), "");
 });
 
-test("a file with another value of a setting is not changed, nor an unreadable one", () => {
-  throws(() => withSetup('model = "mine"\n', fileOf("codex")), /has `model` already.*--dry-run/);
-  throws(() => withSetup("[model_providers.gateway]\nname = 1\n", fileOf("codex")), /already/);
-  throws(() => withSetup("model: mine\n", fileOf("aider")), /has `model` already/);
-  throws(() => withSetup("{ // mine\n}", fileOf("opencode")), /not a JSON object/);
-  // The same name inside a table is another thing.
-  withSetup('[profiles.mine]\nmodel = "mine"\n', fileOf("codex"));
+test("another file is neither changed nor removed, nor one that cannot be read", () => {
+  for (const change of [withSetup, (text: string, file: ReturnType<typeof fileOf>) => withoutSetup(text, text, file)]) {
+    throws(() => change('model = "mine"\n', fileOf("codex")), /not of `infer setup`.*--dry-run/);
+    throws(() => change("model: mine\n", fileOf("aider")), /not of `infer setup`/);
+    throws(() => change("{ // mine\n}", fileOf("opencode")), /not a JSON object/);
+  }
 });

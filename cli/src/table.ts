@@ -20,7 +20,9 @@ export function table(
   const before = width.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
   const isWide = before + (width[last] ?? 0) > columns;
   if (isWide && (columns - before < LEAST_LAST_COLUMN || titles[last]?.startsWith(" ") === true)) {
-    return rows.map((row) => fields(titles.map((title, at) => [title.trim(), row[at] ?? ""]))).join("\n\n");
+    const block = (row: readonly string[]): string =>
+      fields(titles.map((title, at) => [title.trim(), at === 0 ? styled("bold", row[at] ?? "") : (row[at] ?? "")]));
+    return rows.map(block).join("\n\n");
   }
   const line = (cells: readonly string[]): string =>
     cells

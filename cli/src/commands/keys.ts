@@ -14,6 +14,7 @@ import * as z from "zod";
 import { command } from "../command.ts";
 import { connectAsOwner, connectWithKey } from "../connections.ts";
 import { CommandError, UsageError } from "../errors.ts";
+import { rememberKeys } from "../key-names.ts";
 import { ownName, readTerms, termOptions } from "../key-terms.ts";
 import { keepLogin, readLogin } from "../login-state.ts";
 import { usd } from "../money.ts";
@@ -38,7 +39,10 @@ export const keysCreate = command({
     if (argument !== undefined && options.name !== undefined) throw new UsageError("The name is given twice.");
     const terms = { name: argument ?? options.name ?? ownName(), ...readTerms(options) };
     const connection = await connectAsOwner(context, options);
-    return askForSecret(context, `keys create ${JSON.stringify(terms.name)}`, () => createKey(connection, terms));
+    const named = `keys create ${JSON.stringify(terms.name)}`;
+    const made = await askForSecret(context, named, () => createKey(connection, terms));
+    rememberKeys(context, [made.data]);
+    return made;
   },
   text: ({ key, data }) => `${key}\n${data.name}, ${data.id}: ${allowanceOf(data)}`,
 });
@@ -51,7 +55,9 @@ export const keysList = command({
   output: z.strictObject({ keys: z.array(keyAnswer.shape.data) }),
   async run(context, { options }) {
     tellUnseen(context);
-    return { keys: await listKeys(await connectAsOwner(context, options)) };
+    const keys = await listKeys(await connectAsOwner(context, options));
+    rememberKeys(context, keys);
+    return { keys };
   },
   text: ({ keys }, columns) =>
     table(
@@ -140,6 +146,7 @@ export const keysShow = command({
     const { gateway, apiKey } = connectWithKey(context, options);
     return { gateway, key: apiKey };
   },
+  isVerbatim: true,
   text: ({ key }) => key,
 });
 

@@ -17,6 +17,7 @@ import { gatewayUrl } from "../connections.ts";
 import type { Context } from "../context.ts";
 import { findReadyFile, pinsOf, readReadyFile } from "../devnet-files.ts";
 import { UsageError } from "../errors.ts";
+import { rememberKeys } from "../key-names.ts";
 import { ownName, readTerms, termOptions } from "../key-terms.ts";
 import { signInBrowser } from "../login-page.ts";
 import { keepLogin, type Login, readLogin, type Signer } from "../login-state.ts";
@@ -68,6 +69,7 @@ export const login = command({
     const opensPage = options["no-browser"] !== true && context.isInteractive;
     const signed = await signInBrowser(context, { gateway, terms, opensPage });
     const { key, data } = await askForSecret(context, "login", () => createSignedKey(connect({ gateway }), signed));
+    rememberKeys(context, [data]);
     const address = parseSiweMessage(signed.message)?.address ?? "";
     const signer: Signer = { type: "elsewhere" };
     return finish(context, { gateway, address, apiKey: key, keyId: data.id, signer, chains }, true);
@@ -107,6 +109,7 @@ async function loginAs(
   const isSame = earlier?.gateway === gateway && earlier.address.toLowerCase() === account.address.toLowerCase();
   if (isSame && (await isGood(earlier))) return stay(context, { ...earlier, signer, chains }, terms);
   const { key, data } = await askForSecret(context, "login", () => createKey(connect({ gateway, account }), terms));
+  rememberKeys(context, [data]);
   const made = { gateway, address: account.address, apiKey: key, keyId: data.id, signer, chains };
   return finish(context, made, true);
 }

@@ -19,7 +19,7 @@ export const models = command({
   },
   text: ({ models }, columns) =>
     table(
-      ["model", "type", " context", " input $/M", " output $/M", "other prices, in $"],
+      ["model", "type", " context", " input $/M", " output $/M", "other prices, $"],
       models.map(({ id, type, context_length: context, pricing }) => {
         const { prompt, completion } = pricing as Record<string, unknown>;
         const prices = [perMillion(prompt), perMillion(completion), otherPrices(pricing)];

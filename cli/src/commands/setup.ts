@@ -33,7 +33,7 @@ export const setup = command({
   about: "write the configuration of Codex, Claude Code, opencode or Aider, or show that of another tool",
   more:
     `The tools are ${tools.join(", ")}.\n` +
-    "Each gets a file of its own, Claude Code one of the project that you are in. Other settings in the file stay.\n" +
+    "Each gets a file beside your own, Claude Code one of the project that you are in, in which other settings stay.\n" +
     "The key is in no file: Codex and Claude Code ask this command for it, the others take it from the environment.",
   arguments: { tool: { about: `one of ${tools.join(", ")}`, choices: tools } },
   options: {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { command } from "../command.ts";
 import { connectWithKey } from "../connections.ts";
 import { UsageError } from "../errors.ts";
+import { nameOfKey } from "../key-names.ts";
 import { usd } from "../money.ts";
 import { gatewayOptions, keyOptions } from "../options.ts";
 import { table } from "../table.ts";
@@ -27,6 +28,7 @@ export const usage = command({
         date: z.string().optional(),
         model: z.string().nullable().optional(),
         key_id: z.string().nullable().optional(),
+        key_name: z.string().optional().describe("If the key was seen here."),
         tag: z.string().nullable().optional(),
         requests: z.int(),
         usage: z.number(),
@@ -42,12 +44,18 @@ export const usage = command({
     if (wrong !== undefined) throw new UsageError(`--by takes any of ${groups.join(",")}, not \`${wrong}\`.`);
     const { from, to } = options;
     const query = { groupBy: groupBy as Group[], from, to };
-    return { totals: await readActivity(connectWithKey(context, options), query) };
+    const totals = await readActivity(connectWithKey(context, options), query);
+    return {
+      totals: totals.map((total) => {
+        const name = total.key_id == null ? undefined : nameOfKey(context, total.key_id);
+        return { ...total, ...(name === undefined ? {} : { key_name: name }) };
+      }),
+    };
   },
   text({ totals }, columns) {
     const sum = totals.reduce((total, { usage_nano_usd: usage }) => total + usage, 0);
     const rows = totals.map((total) => [
-      ...namesOf(total as ActivityTotal),
+      ...namesOf(total as Parameters<typeof namesOf>[0]),
       String(total.requests),
       String(total.prompt_tokens),
       String(total.completion_tokens),
@@ -56,11 +64,12 @@ export const usage = command({
     const names = ["date", "model", "key_id", "tag"].filter((name) =>
       totals.some((total) => Object.hasOwn(total, name)),
     );
-    const titles = [...names, " requests", " input", " output", " spent"];
+    const titles = [...names.map((name) => name.replace("_id", "")), " requests", " input", " output", " spent"];
     return `${table(titles, rows, { columns, empty: "Nothing was spent." })}\nTogether ${usd(sum)}`;
   },
 });
 
-function namesOf({ date, model, key_id: key, tag }: ActivityTotal): string[] {
+function namesOf({ date, model, key_id: id, key_name: name, tag }: ActivityTotal & { key_name?: string }): string[] {
+  const key = name === undefined ? id : `${name} (${id})`;
   return [date, model, key, tag].flatMap((name) => (name === undefined ? [] : [name ?? "-"]));
 }

@@ -8,6 +8,8 @@ import sys
 import termios
 
 master, slave = os.openpty()
+if "PTY_COLUMNS" in os.environ:
+    termios.tcsetwinsize(slave, (24, int(os.environ["PTY_COLUMNS"])))
 before = termios.tcgetattr(slave)
 
 

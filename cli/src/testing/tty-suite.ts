@@ -49,7 +49,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     }
   });
 
-  test("a login takes a pasted code, then a conversation continues until an empty line", { skip }, async () => {
+  test("a login takes a pasted code, then a conversation continues until Ctrl-D", { skip }, async () => {
     const { variables, remove } = makeTerminal();
     try {
       const account = privateKeyToAccount(generatePrivateKey());
@@ -89,23 +89,31 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     const { infer, variables } = openTerminal();
     equal((await infer("login", "--devnet")).code, 0);
     const argv = ["chat", "--model", "alder-4b", "--max-tokens", "9"];
-    const tty = await openTty(argv, variables);
+    const tty = await openTty(argv, { ...variables, PTY_COLUMNS: "120" });
     const asksAgain = (answers: number) => tty.shows(new RegExp(`(?:Receipt req_[\\s\\S]*){${answers}}> [^\\n]*$`));
-    for (const [answers, typed] of ["one", "two", "three", UP + UP].entries()) {
+    for (const [answers, typed] of ["one", "\x1b[200~two\nlines\x1b[201~", "three", UP + UP].entries()) {
       await asksAgain(answers);
       tty.type(`${typed}\r`);
     }
     await asksAgain(4);
-    tty.type("\r");
+    tty.type("/cost\r\r/model alder-27b\r/model none\r");
+    await tty.shows(/4 answers for [\s\S]*Model alder-27b\.[\s\S]*no model `none`[\s\S]*> [^\n]*$/);
+    tty.type("five\\\r");
+    await tty.shows(/\n\. [^\n]*$|\r\. [^\n]*$|J\. [^\n]*$/);
+    tty.type("more\r");
+    await tty.shows(/alder-27b: \$[\s\S]*Receipt[\s\S]*> [^\n]*$/);
+    tty.type("\x04");
     deepEqual(await tty.ended(), restored(0), tty.screen());
     // biome-ignore lint/suspicious/noControlCharactersInRegex: readline moves the cursor with them
-    const shown = tty.screen().replaceAll(/\x1b\[[0-9;]*[A-Z]/g, "");
+    const shown = tty.screen().replaceAll(/\x1b\[\??[0-9;]*[A-Za-z]/g, "");
     deepEqual(
-      [...shown.matchAll(/> (\w+)\r*\n/g)].map(([, line]) => line),
-      ["one", "two", "three", "two"],
+      [...shown.matchAll(/> ([\w\u23ce]+)\r*\n/g)].map(([, line]) => line),
+      ["one", "two\u23celines", "three", "two\u23celines"],
       shown,
     );
-    match(shown, /\n4 answers for \$0\.0000\d+\.\r*\n/);
+    const total = /\n5 answers for \$(0\.0000\d+)\.\r*\n/.exec(shown)?.[1];
+    const costs = [...shown.matchAll(/: \$(0\.\d+) for \d+ input/g)].map(([, cost]) => Number(cost));
+    ok(Math.abs(Number(total) - costs.reduce((sum, cost) => sum + cost, 0)) < 1e-10, shown);
   });
 
   test("Ctrl-C while a login waits for the browser ends it, and names what is unfinished", { skip }, async () => {
