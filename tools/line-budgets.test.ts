@@ -9,7 +9,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1700, tests: 2450 },
-  cli: { product: 3900, tests: 1600 },
+  cli: { product: 3950, tests: 1600 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4000, tests: 9450 },
   dashboard: { product: 4550, tests: 1250 },

@@ -21,7 +21,7 @@ export async function converse(
   const { say } = context;
   let { model } = terms;
   const answers: Answer[] = [];
-  const asked: (typeof actions)[string] = async (content) => {
+  const asked = async (content: string): Promise<void> => {
     messages.push({ role: "user", content });
     try {
       const answer = await answerOf(context, connection, { ...terms, model, messages });
@@ -32,26 +32,24 @@ export async function converse(
       throw error;
     }
   };
-  const actions: Readonly<Record<string, (rest: string) => Promise<void>>> = {
-    "/model": async (name) => {
-      if (name !== "") model = (await readModel(connection, name)).id;
-      say(`Model ${model}.`);
-    },
-    "/cost": async () => say(totalOf(answers)),
-    "/help": async () => say(HELP),
+  const act = async (line: string): Promise<void> => {
+    const [, word, name] = /^(\/\w+)\s*(.*)$/.exec(line) ?? [];
+    if (word === "/cost") return say(totalOf(answers));
+    if (word === "/help") return say(HELP);
+    if (word !== "/model") return asked(line);
+    if (name) model = (await readModel(connection, name)).id;
+    say(`Model ${model}.`);
   };
   say(`/help shows the commands, and Ctrl-D ends the conversation.`);
   for (;;) {
     const line = await question(context);
     if (line === undefined || line === "/exit") break;
     if (line === "") continue;
-    const [, word = "", rest = ""] = /^(\/\w+)\s*(.*)$/.exec(line) ?? [];
-    const act = Object.hasOwn(actions, word) ? actions[word] : undefined;
     try {
-      await (act === undefined ? asked(line) : act(rest));
+      await act(line);
     } catch (error) {
       const failure = failureOf(error);
-      if (failure === undefined || (answers.length === 0 && act === undefined)) throw error;
+      if (failure === undefined || (answers.length === 0 && !line.startsWith("/model"))) throw error;
       say(failure.message);
     }
   }
@@ -76,5 +74,5 @@ function totalOf(answers: readonly Answer[]): string {
   const costs = answers.map(({ cost_nano_usd: cost }) => cost);
   const sum = usd(costs.reduce<number>((total, cost) => total + (cost ?? 0), 0));
   const count = `${answers.length} ${answers.length === 1 ? "answer" : "answers"}`;
-  return costs.includes(null) ? `${count} for ${sum}, and those that you stopped.` : `${count} for ${sum}.`;
+  return costs.includes(null) ? `${count} for ${sum}, and what the receipts of some say.` : `${count} for ${sum}.`;
 }

@@ -345,10 +345,7 @@ test("an agent is created, staked under, capped, given a computer, and sells", a
     "computer.key",
   )) as Offered;
   equal(offered.offer?.share_bps, 8_000);
-  match(
-    (await infer("agent", "offer", token)).stdout,
-    /^offer +80 % of .*\n.*\ncapacity +none today: stake counts from/,
-  );
+  match((await infer("agent", "offer", token)).stdout, /^offer +80 % of .*\n.*\ncapacity +none yet: stake counts from/);
   const standing = ["agent", "offer", token, "--share", "12.5%", "--standing", "--computer-key-file", "computer.key"];
   equal(((await json(...standing)) as Offered).offer?.day, 0);
   const withdrawn = await json("agent", "offer", token, "--withdraw", "--computer-key-file", "computer.key");

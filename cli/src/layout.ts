@@ -1,10 +1,8 @@
 /** Marks of a text's colours: private characters, which a terminal never gets. `painted` turns them into its codes. */
 const styles = { bold: "\ue001", red: "\ue002", green: "\ue003", yellow: "\ue004", dim: "\ue005" } as const;
 const END = "\ue000";
-const CODES: Readonly<Record<string, string>> = {
-  ...{ "\ue000": "\x1b[0m", "\ue001": "\x1b[1m", "\ue002": "\x1b[31m", "\ue003": "\x1b[32m", "\ue004": "\x1b[33m" },
-  "\ue005": "\x1b[2m",
-};
+/** Of the marks in their order. */
+const CODES = [0, 1, 31, 32, 33, 2];
 const MARKS = /[\ue000-\ue005]/g;
 
 export function styled(style: keyof typeof styles, text: string): string {
@@ -14,8 +12,8 @@ export function styled(style: keyof typeof styles, text: string): string {
 /** Replaces the marks by the terminal's codes, or removes them. Each line ends without a colour. */
 export function painted(text: string, isColored: boolean): string {
   if (!isColored) return text.replaceAll(MARKS, "");
-  const ended = text.replaceAll(/^.*[\ue001-\ue005].*$/gm, (line) => (line.endsWith(END) ? line : line + END));
-  return ended.replaceAll(MARKS, (mark) => CODES[mark] ?? "");
+  const ended = text.replaceAll(/[\ue001-\ue005][^\ue000\n]*$/gm, (open) => open + END);
+  return ended.replaceAll(MARKS, (mark) => `\x1b[${CODES[mark.charCodeAt(0) - 0xe000]}m`);
 }
 
 export function widthOf(text: string): number {
@@ -23,8 +21,8 @@ export function widthOf(text: string): number {
 }
 
 /**
- * Breaks lines between words. The rest of a line is indented as its second column, if two spaces or more begin one in
- * the first half, else as the line itself. A word that is wider than the terminal stays whole, so that it can be copied.
+ * Breaks lines between words. The rest of a line is indented as its last column that two spaces or more begin in the
+ * first half, else as the line itself. A word that is wider than the terminal stays whole.
  */
 export function wrapped(text: string, columns: number): string {
   return text
@@ -35,8 +33,8 @@ export function wrapped(text: string, columns: number): string {
 
 function wrapLine(line: string, columns: number): string[] {
   const [indent = ""] = /^\s*(?:- )?/.exec(line) ?? [];
-  const [second = ""] = /^\s*\S.*? {2,}(?=\S)/.exec(line) ?? [];
-  const hanging = second !== "" && widthOf(second) <= columns / 2 ? second : indent;
+  const gaps = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => line.slice(0, index + gap.length));
+  const hanging = gaps.findLast((start) => widthOf(start) <= columns / 2) ?? indent;
   const lines: string[] = [];
   let current = hanging;
   for (const word of line.slice(hanging.length).split(" ")) {

@@ -30,6 +30,11 @@ export function withCents(decimal: string): string {
   return `${whole}.${fraction.padEnd(2, "0")}`;
 }
 
+/** A text of the gateway or the library, with each amount in dollars in the same form. */
+export function withDollars(text: string): string {
+  return text.replaceAll(/\$(\d+(?:\.\d+)?)/g, (_, decimal: string) => `$${withCents(decimal)}`);
+}
+
 /** A chain's coins for people: at most six decimals, rounded down. */
 export function shortCoins(decimal: string): string {
   const short = decimal.replace(/(\.\d{6})\d+$/, "$1");

@@ -9,6 +9,7 @@ import { CommandError, UsageError } from "./errors.ts";
 import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
 import { painted, styled, wrapped } from "./layout.ts";
 import { readLogin } from "./login-state.ts";
+import { withDollars } from "./money.ts";
 import { parse } from "./parse.ts";
 import { printable, printableJson } from "./printable.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -124,7 +125,7 @@ const routes: readonly (readonly [RegExp, string])[] = [
 ];
 
 function asCommands(message: string): string {
-  return routes.reduce((text, [route, words]) => text.replaceAll(route, words), message);
+  return routes.reduce((text, [route, words]) => text.replaceAll(route, words), withDollars(message));
 }
 
 /** Commands that resolve an error of the gateway. */

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { commandFile } from "./testing/command-file.ts";
 import { makeTerminal } from "./testing/in-process.ts";
+import { openTty, withoutTerminal } from "./testing/terminal.ts";
 
 /** Text on stdin: the prompts of the command in this process, and each kind of stdin of a real process. */
 const folder = mkdtempSync(join(tmpdir(), "infer-stdin-"));
@@ -16,9 +17,11 @@ const notes = join(folder, "notes");
 writeFileSync(notes, "notes\n");
 
 let asked: unknown;
+let isEndless = false;
 const server = createServer(async (request, response) => {
   asked = (JSON.parse(await text(request)) as { messages: unknown }).messages;
   response.writeHead(200, { "content-type": "text/event-stream", "x-request-id": "req_1" });
+  if (isEndless) return void response.write('data: {"choices":[{"delta":{"content":"Once upon"}}]}\n\n');
   response.end('data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
 });
 before(async () => {
@@ -73,6 +76,26 @@ for (const [file, content] of [
     deepEqual(asked, user(content));
   });
 }
+
+test("Ctrl-C stops an answer, and the conversation goes on with what came of it", {
+  skip: withoutTerminal,
+}, async () => {
+  isEndless = true;
+  const tty = await openTty(chat(), { HOME: folder });
+  await tty.shows(/> [^\n]*$/);
+  tty.type("A story.\r");
+  await tty.shows(/Once/);
+  tty.type("\x03");
+  await tty.shows(/Receipt req_1\. You stopped it\.[\s\S]*> [^\n]*$/);
+  isEndless = false;
+  tty.type("Go on.\r");
+  await tty.shows(/Yes\.[\s\S]*> [^\n]*$/);
+  const stopped = [{ role: "assistant", content: "Once upon" }, ...user("Go on.")];
+  deepEqual(asked, [...user("A story."), ...stopped]);
+  tty.type("\x04");
+  deepEqual(await tty.ended(), { code: 0, isRestored: true }, tty.screen());
+  match(tty.screen(), /2 answers for \$0\.00, and what the receipts/);
+});
 
 test("the command waits for an open pipe, and says so", async () => {
   const { child, ended } = await start("Summarise.", "pipe");

@@ -2,6 +2,8 @@ import type { Verdict } from "@inference/sdk";
 import * as z from "zod";
 import type { ExitCode, OptionSpecs } from "./command.ts";
 import type { Context } from "./context.ts";
+import { styled } from "./layout.ts";
+import { withDollars } from "./money.ts";
 
 const outcome = z.enum(["pass", "fail", "skipped"]);
 
@@ -33,8 +35,9 @@ export function sayNotProven({ say }: Context, lines: readonly string[]): void {
 export function textOf({ outcome, checks }: Output): string {
   return [
     ...checks.map(({ id, title, outcome, detail, trusts }) => {
+      const text = `${title}: ${withDollars(onOneLine(detail))}`;
       const trusted = trusts.length === 0 ? "" : `\n${" ".repeat(19)}trusts: ${trusts.join("; ")}`;
-      return `${outcome.padEnd(7)}  ${id.padEnd(8)}  ${title}: ${onOneLine(detail)}${trusted}`;
+      return `${styled(COLORS[outcome], outcome)}${" ".repeat(7 - outcome.length)}  ${id.padEnd(8)}  ${text}${trusted}`;
     }),
     "",
     words[outcome],
@@ -44,6 +47,8 @@ export function textOf({ outcome, checks }: Output): string {
 export function exitCodeOf({ outcome }: Pick<Output, "outcome">): ExitCode {
   return outcome === "pass" ? 0 : 3;
 }
+
+const COLORS = { pass: "green", fail: "red", skipped: "yellow" } as const;
 
 const words = {
   pass: "Every check passed.",

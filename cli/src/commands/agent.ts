@@ -188,7 +188,7 @@ function offerLines({ offer, today }: Pick<OfferState, "offer" | "today">): [str
     ["offer", offer === null ? "none in force" : `${offer.share_bps / 100} % ${until}`],
     ["sold today", offer === null ? usd(sold) : `${usd(sold)} of ${usd(limit)}, ${usd(held)} held`],
     ...(offer !== null && limit === 0
-      ? [["capacity", "none today: stake counts from the UTC day after it, 00:00 UTC"] as [string, string]]
+      ? [["capacity", "none yet: stake counts from 00:00 UTC of the next day on"] as [string, string]]
       : []),
   ];
 }

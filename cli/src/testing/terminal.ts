@@ -1,7 +1,10 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { commandFile } from "./command-file.ts";
+
+/** Why tests at a terminal are skipped; false: they are not. */
+export const withoutTerminal = spawnSync("python3", ["--version"]).status === 0 ? false : "no python3 opens a terminal";
 
 /** The command on a pseudo-terminal, which Python's standard library can open and Node's cannot. */
 export async function openTty(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>) {

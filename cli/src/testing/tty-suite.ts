@@ -1,5 +1,4 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,13 +6,13 @@ import { keyMessageText } from "@inference/protocol/key-message";
 import * as Keystore from "ox/Keystore";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { makeTerminal } from "./in-process.ts";
-import { openTty } from "./terminal.ts";
+import { openTty, withoutTerminal } from "./terminal.ts";
 
 /** The screen after a question. */
 const PROMPT = /> [^\n]*$/;
 const UP = "\x1b[A";
 const restored = (code: number) => ({ code, isRestored: true });
-const skip = spawnSync("python3", ["--version"]).status === 0 ? false : "no python3 opens a terminal";
+const skip = withoutTerminal;
 
 type Terminal = Pick<ReturnType<typeof makeTerminal>, "infer" | "variables">;
 

@@ -8,7 +8,7 @@ import {
   makeKeyLimit,
 } from "@inference/protocol/key-limit";
 import { MODEL_PATTERN } from "@inference/protocol/model-pattern";
-import { formatUsd, MAX_NANO_USD, type NanoUsd, parseUsd } from "@inference/protocol/money";
+import { type NanoUsd, parseUsd } from "@inference/protocol/money";
 import { type DollarWindow, limitResets, windowOfReset } from "@inference/protocol/window";
 import * as z from "zod";
 
@@ -157,11 +157,9 @@ function parsePrivate(text: string | null): boolean | undefined {
   return text === "true" || (text === "false" ? false : refuse("private", "must be true or false"));
 }
 
-const AMOUNT = `an amount in USD, like 5.00, of at most nine decimal places and at most ${formatUsd(MAX_NANO_USD)}`;
-
 export function parseLimit(text: string | null, name: "limit" | KeyLimitName = "limit"): NanoUsd | null {
   if (text === null) return null;
-  return parseUsd(text) ?? refuse(name, `must be ${AMOUNT}`);
+  return parseUsd(text) ?? refuse(name, "must be USD like 5.00, of at most nine decimals and below 9,007,199");
 }
 
 function parseWindow(text: string | null, limitNanoUsd: NanoUsd | null): DollarWindow {
