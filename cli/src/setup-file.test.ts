@@ -1,7 +1,7 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
 import { test } from "node:test";
 import { toolSetups } from "@inference/protocol/tool-setups";
-import { withoutSetup, withSetup } from "./setup-file.ts";
+import { hasSetup, withoutSetup, withSetup } from "./setup-file.ts";
 
 const setups = (model: string) => toolSetups({ baseUrl: "https://gateway.example", model, contextLength: 131_072 });
 const fileOf = (id: string, model = "one") => {
@@ -28,6 +28,9 @@ test("other settings of a JSON file stay, and come back when the setup is taken 
   deepEqual(JSON.parse(withoutSetup(merged, own, fileOf("claude-code"))), JSON.parse(own));
   for (const { file } of setups("one"))
     if (file !== null) equal(withoutSetup(withSetup(undefined, file), undefined, file), "");
+  equal(hasSetup(own, fileOf("claude-code")), false);
+  for (const { file } of setups("one")) if (file !== null) equal(hasSetup(withSetup(undefined, file), file), true);
+  equal(hasSetup(withSetup(undefined, fileOf("opencode", "two")), fileOf("opencode")), true);
   const two = withSetup(withSetup(undefined, fileOf("opencode")), fileOf("opencode", "two"));
   equal(withoutSetup(two, undefined, fileOf("opencode")), "");
 });

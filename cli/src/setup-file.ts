@@ -27,6 +27,18 @@ export function withoutSetup(existing: string, before: string | undefined, { for
   return "";
 }
 
+/** Whether a file has every setting of the setup: then it is not as the user had it before. */
+export function hasSetup(existing: string, { format, content }: Setup): boolean {
+  return format === "json" ? covers(parseObject(existing), JSON.parse(content) as Json) : existing.startsWith(MARK);
+}
+
+function covers(existing: Json, added: Json): boolean {
+  return Object.entries(added).every(([name, value]) => {
+    const old = existing[name];
+    return isObject(old) && isObject(value) && name !== "gateway" ? covers(old, value) : old !== undefined;
+  });
+}
+
 function requireOwn(existing: string): void {
   if (existing.startsWith(MARK)) return;
   throw new CommandError("The file is not of `infer setup`: move it, or merge it yourself, from --dry-run.");

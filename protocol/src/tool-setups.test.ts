@@ -13,3 +13,10 @@ test("docs/clients.md has each tool's setup as the reference has it", () => {
     assert.ok(page.includes(`\`\`\`${language}\n${code}\n\`\`\``), title);
   }
 });
+
+test("a model without a known context window has no line about it, and JSON stays JSON", () => {
+  for (const { title, code, file } of toolSetups({ baseUrl: "", model: "one", contextLength: null })) {
+    for (const text of [code, file?.content ?? ""]) assert.doesNotMatch(text, /131072|CONTEXT|limit|null/, title);
+    if (file?.format === "json") JSON.parse(file.content);
+  }
+});

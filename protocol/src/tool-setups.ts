@@ -36,7 +36,7 @@ export function toolSetups(at: { baseUrl: string; model: string; contextLength: 
     texts[name]
       .replaceAll("https://gateway.example", () => at.baseUrl)
       .replaceAll(/\bMODEL\b/g, () => at.model)
-      .replace(/\n.*131072/, (line) =>
+      .replace(/\n.*131072.*/, (line) =>
         at.contextLength === null ? "" : line.replace("131072", String(at.contextLength)),
       );
   return tools.map(({ id, language, file, ...tool }) => {

@@ -23,9 +23,9 @@ import { CommandError, UsageError } from "../errors.ts";
 import { gatewayOptions } from "../options.ts";
 import { ownCommand } from "../own-command.ts";
 import { perMillion } from "../price-words.ts";
-import { withoutSetup, withSetup } from "../setup-file.ts";
+import { hasSetup, withoutSetup, withSetup } from "../setup-file.ts";
 
-const unfilled = toolSetups({ baseUrl: "", model: "", contextLength: null });
+const unfilled = toolSetups({ baseUrl: "", model: "", contextLength: 1 });
 const tools = unfilled.map(({ id }) => id);
 
 export const setup = command({
@@ -67,7 +67,7 @@ export const setup = command({
     const path = pathOf(context, file);
     const content = withSetup(existsSync(path) ? readFileSync(path, "utf8") : undefined, file);
     const isDry = options["dry-run"] === true;
-    const backup = isDry ? undefined : writeWhole(path, content);
+    const backup = isDry ? undefined : writeWhole(path, content, file);
     context.say(isDry ? `This would be ${path}:` : `Written: ${path}`);
     if (backup !== undefined) context.say(`As it was before: ${backup}`);
     context.say(
@@ -160,14 +160,14 @@ function pathOf({ environment, workingFolder }: Context, { path, of, folderVaria
   return existsSync(file) ? realpathSync(file) : file;
 }
 
-/** Returns the path of the backup. The first backup stays, because it has no setup in it. */
-function writeWhole(path: string, content: string): string | undefined {
+/** Returns the path of the backup, if it made one. A file that has a setup already is not worth one. */
+function writeWhole(path: string, content: string, file: SetupFile): string | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const backup = `${path}.before-infer`;
-  const isChanged = existsSync(path) && readFileSync(path, "utf8") !== content;
-  if (isChanged && !existsSync(backup)) copyFileSync(path, backup);
+  const isFirst = existsSync(path) && !hasSetup(readFileSync(path, "utf8"), file);
+  if (isFirst) copyFileSync(path, backup);
   const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o600;
   writeFileSync(`${path}.new`, content, { mode });
   renameSync(`${path}.new`, path);
-  return isChanged ? backup : undefined;
+  return isFirst ? backup : undefined;
 }
