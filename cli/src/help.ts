@@ -5,14 +5,17 @@ import { commonOptions } from "./parse.ts";
 
 /** The list of the commands, by group. */
 export function helpOfAll(commands: readonly Command[], columns: number, isWhole = true): string {
-  const groups = Map.groupBy(commands, ({ group = "Commands" }) => group);
+  const groups = [...new Set(commands.map(({ group }) => group))];
   const width = widthOfFirst(commands.map(usageOf));
   if (!isWhole) {
     return section("Commands", commands.map(lineOf), { columns, width }).slice(1).join("\n");
   }
   return [
     "infer: from dollars in a wallet to an answer, and the bill checked.",
-    ...[...groups].flatMap(([group, list]) => section(group, list.map(lineOf), { columns, width })),
+    ...groups.flatMap((group = "Commands") => {
+      const listed = commands.filter((each) => each.group === group);
+      return section(group, listed.map(lineOf), { columns, width });
+    }),
     "",
     "Every command takes --json and --help. Data is printed on stdout, all else on stderr.",
     "Exit codes: 0 done, 1 the gateway, a contract or the network refused, 2 wrong usage, 3 a bill is not verifiable.",

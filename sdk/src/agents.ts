@@ -131,16 +131,21 @@ export async function readAgentName(
   return { name, symbol };
 }
 
-/** Throws `ContractError` if the registry has created no such agent. */
+/** Throws `ContractError` `UnknownAgent` if the registry has created no such agent. */
+export async function requireAgent(connection: Connection, agentToken: Address): Promise<void> {
+  const { entry, reader } = await chainClients(connection);
+  const registry = { address: contractOn(connection, entry, "agentRegistry"), abi: agentRegistryAbi } as const;
+  if (await reader.readContract({ ...registry, functionName: "isAgent", args: [agentToken] })) return;
+  const about = { errorName: "UnknownAgent", args: [agentToken] };
+  throw new ContractError(`The registry has created no agent ${agentToken}.`, about);
+}
+
+/** Throws `ContractError` `UnknownAgent`. */
 export async function readAgent(connection: Connection, agentToken: Address): Promise<AgentBooks> {
   const { entry, reader } = await chainClients(connection);
   const at = (name: string): Address => contractOn(connection, entry, name);
   const registry = { address: at("agentRegistry"), abi: agentRegistryAbi, args: [agentToken] } as const;
-  if (!(await reader.readContract({ ...registry, functionName: "isAgent" }))) {
-    throw new ContractError(`The registry has created no agent ${agentToken}.`, {
-      ...{ errorName: "UnknownAgent", args: [agentToken] },
-    });
-  }
+  await requireAgent(connection, agentToken);
   const pool = { address: at("inferencePool"), abi: inferencePoolAbi, args: [agentToken] } as const;
   const settlement = { address: at("inferenceSettlement"), abi: inferenceSettlementAbi, args: [agentToken] } as const;
   const vault = { address: at("backerVault"), abi: backerVaultAbi, args: [agentToken] } as const;

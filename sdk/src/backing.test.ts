@@ -46,6 +46,9 @@ test("what a backer stakes comes out: rewards at once, the stake after its coold
     errorName: "ERC20InsufficientBalance",
     message: "You have 0 UNIT on primary, and this needs 3 UNIT. Nothing was sent.",
   });
+  await rejects(stake(connection, { agentToken: address, amount: UNIT, as: "back", onProgress }), {
+    errorName: "UnknownAgent",
+  });
   // Not even an approval.
   deepEqual(told, []);
   const had = (await stakes()) ?? 0n;

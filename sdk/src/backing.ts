@@ -1,6 +1,7 @@
 import { backerVaultAbi } from "@inference/protocol/abi/backer-vault";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { type Address, encodeFunctionData, erc20Abi, type Hash, isAddressEqual, parseEventLogs } from "viem";
+import { requireAgent } from "./agents.ts";
 import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
@@ -26,7 +27,7 @@ export type StakeOptions = SendOptions & {
 
 /**
  * Stakes under an agent: each whole unit is a dollar of capacity a day, from the next UTC day on. Throws
- * `ContractError` `ERC20InsufficientBalance` before it approves anything.
+ * `ContractError` `UnknownAgent`, `ERC20InsufficientBalance` before it approves anything.
  */
 export async function stake(connection: Connection, options: StakeOptions): Promise<{ hash: Hash }> {
   const { agentToken, amount, as } = options;
@@ -39,6 +40,7 @@ export async function stake(connection: Connection, options: StakeOptions): Prom
       ? { ...to(pool), data: encodeFunctionData({ abi: pool.abi, functionName: "enterFor", args }) }
       : { ...to(vault), data: encodeFunctionData({ abi: vault.abi, functionName: "back", args }) };
   const token = await clients.reader.readContract({ ...pool, functionName: "STAKING_TOKEN" });
+  if (as === "back") await requireAgent(connection, agentToken);
   await requireFunds(clients, { owner, token, amount });
   await allow(connection, { token, spender: call.to, amount }, options);
   return sendCall(connection, { chainId, step: "stake", call: { ...call, extraGas: EXTRA_GAS } }, options);
