@@ -20,7 +20,6 @@ export type TestPlan = {
 /** The processes to start first, the longest first. A file that is named here has a process of its own. */
 const FIRST: readonly string[] = [
   "test/devnet",
-  "test/devnet/src/main.test.ts",
   "hosts/cloudflare/src/gateway.test.ts",
   "dashboard/src/dashboard.test.ts",
   "cli/src/devnet.test.ts",
@@ -30,7 +29,6 @@ const FIRST: readonly string[] = [
   "hosts/node",
   "test/conformance",
   "hosts/cloudflare",
-  "test/devnet/src/commands.test.ts",
   "hosts/node/src/gateway.test.ts",
   "hosts/cloudflare/src/ceiling.test.ts",
   "hosts/node/src/chaos/crash-points.test.ts",
