@@ -24,14 +24,11 @@ const FIRST: readonly string[] = [
   "dashboard/src/dashboard.test.ts",
   "cli/src/devnet.test.ts",
   "hosts/node/src/gateway-settlement.test.ts",
-  "hosts/node/src/restoring.test.ts",
   "sdk",
   "hosts/node",
   "test/conformance",
   "hosts/cloudflare",
   "hosts/node/src/gateway.test.ts",
-  "hosts/cloudflare/src/ceiling.test.ts",
-  "hosts/node/src/chaos/crash-points.test.ts",
   "chain",
   "ledger",
 ];
@@ -41,10 +38,11 @@ const FILES_A_PROCESS = 12;
 const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["protocol", 40],
   ["ledger", 40],
-  ["gateway", 40],
+  ["gateway", 120],
+  ["chain", 20],
   ["sdk", 20],
   ["test/provider-simulator", 40],
-  ["hosts/node", 18],
+  ["hosts/node", 30],
   ["hosts/cloudflare", 15],
 ]);
 

@@ -38,6 +38,8 @@ const environment = {
   ...process.env,
   TEST_DEVNET: devnetFolder,
   NODE_NO_WARNINGS: "1",
+  // The collector of the type checker takes a third of its processor time, and saves 300 MB.
+  GOGC: process.env.GOGC ?? "400",
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache,
   FUZZ_SEED: seed,
   ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", FOUNDRY_FUZZ_SEED: `0x${Number(seed).toString(16)}` } : {}),

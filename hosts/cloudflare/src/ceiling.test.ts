@@ -12,7 +12,7 @@ import { endHolds, openHolds } from "./testing/open-holds.ts";
  * The day's ceiling under many accounts at once: never exceeded, and nearly all of it usable once allowances that nobody
  * uses were lowered, across midnight and through a `kill -9`. All want a tenth more each day than there is.
  */
-const [ACCOUNTS, STREAMS_EACH, CUT] = process.env.DEEP === "1" ? [200, 50, 32] : [40, 8, 12];
+const [ACCOUNTS, STREAMS_EACH, CUT] = process.env.DEEP === "1" ? [200, 50, 32] : [24, 8, 10];
 const STREAMS = ACCOUNTS * STREAMS_EACH;
 const AT_ONCE = 32;
 const USABLE = 0.95;

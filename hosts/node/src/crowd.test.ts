@@ -25,9 +25,9 @@ test("200 streams that stand still keep nobody waiting and leave nothing held", 
   await crowd.assertNothingLeft();
 });
 
-test("500 clients that leave at any moment leave nothing held", async () => {
+test("200 clients that leave at any moment leave nothing held", async () => {
   await Promise.all(
-    Array.from({ length: 500 }, async (_, n) => {
+    Array.from({ length: 200 }, async (_, n) => {
       const account = crowd.accounts[n % ACCOUNTS] ?? assert.fail();
       const socket = crowd.openStream(account, "[[tokens=40]][[drip=2]]");
       await sleep(n % 23);

@@ -197,17 +197,23 @@ test("large answers that come at once are read some in each turn of the event lo
   };
   let immediate = setImmediate(nextTurn);
   const byTurn = new Map<number, number>();
+  const begun = Promise.withResolvers<void>();
   let ended = 0;
   const large = Array.from({ length: 40 }, async () => {
-    for await (const chunk of (await send()).body) byTurn.set(turn, (byTurn.get(turn) ?? 0) + chunk.length);
+    for await (const chunk of (await send()).body) {
+      byTurn.set(turn, (byTurn.get(turn) ?? 0) + chunk.length);
+      begun.resolve();
+    }
     ended += 1;
   });
-  for (let tries = 0; byTurn.size === 0 && tries < 500; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  assert.equal(await textOf(await send("/small")), "small");
-  assert.ok(ended < large.length, "the small one came after all others");
-  await Promise.all(large);
-  clearImmediate(immediate);
+  try {
+    await begun.promise;
+    assert.equal(await textOf(await send("/small")), "small");
+    assert.ok(ended < large.length, "the small one came after all others");
+    await Promise.all(large);
+  } finally {
+    clearImmediate(immediate);
+  }
   const most = Math.max(...byTurn.values());
   assert.ok(most <= MIB, `${Math.round(most / 1024)} KiB in one turn`);
 });
