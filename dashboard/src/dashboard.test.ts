@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { parseDecimal } from "@inference/protocol/money";
+import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { usd } from "./format.ts";
 import { missingChromium, setRule, type WatchedPage } from "./testing/browser.ts";
@@ -38,7 +40,8 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     test("the first view loads at most 120 kB of scripts, all from the gateway", async () => {
       const { page, problems, scriptBytes } = opened;
       await go(page, "");
-      await main(page).getByText("every dollar is there").waitFor();
+      await main(page).getByText("reserves, equal to all claims at block").waitFor();
+      await page.getByRole("button", { name: "Log in" }).waitFor();
       const bytes = await scriptBytes();
       ok(bytes > 50_000 && bytes <= 120_000, `${bytes} bytes`);
       deepEqual(problems, []);
@@ -51,21 +54,31 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
       equal(await page.evaluate(() => document.activeElement?.id), "main");
     });
 
-    test("a wallet that is chosen at the top of the page closes the list of wallets", async () => {
+    test("a wallet that is chosen once is connected and signed in, and the first page is its account", async () => {
       const { page } = opened;
-      await go(page, "models");
       await page.getByRole("button", { name: "Log in" }).click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
-      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("dialog").getByRole("button", { name: "Development wallet", exact: true }).click();
+      await page.getByRole("region", { name: "Balance and spend" }).waitFor();
+      equal(await page.getByRole("dialog").count(), 0);
       await page
         .getByRole("banner")
         .getByText(/^Balance \$/)
         .waitFor();
     });
 
+    test("an old link with a hash leads to its page, and the theme stays as it was chosen", async () => {
+      const { page } = opened;
+      await page.getByRole("button", { name: "Theme: system" }).click();
+      await page.goto("about:blank");
+      await page.goto(`${url}/#/spending`);
+      await page.getByRole("heading", { name: "Activity" }).waitFor();
+      equal(new URL(page.url()).pathname, "/activity");
+      equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+    });
+
     test("the quote box says what a request costs at most", async () => {
       const { page } = opened;
+      await go(page, "models");
       await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
       await page.getByLabel("Input tokens").fill("1000");
       await page.getByLabel("Output tokens").fill("2000");
@@ -80,15 +93,16 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
       await click(page, "Development wallet");
       await pay(page, chainId, "3");
       await added(page);
-      await page.getByRole("link", { name: "Make a key" }).click();
-      await page.getByLabel("Name").fill(`chain ${chainId}`);
-      await click(page, "Next: see what you sign");
-      const text = await main(page).locator("pre").innerText();
-      match(text, /wants you to sign in with your Ethereum account/);
-      match(text, new RegExp(`name=chain%20${chainId}&limit=5.00&limit_reset=monthly`));
-      await click(page, "Sign");
-      await click(page, "Ask");
-      await page.locator("#answer").waitFor();
+      await page.getByRole("link", { name: "Create a key" }).click();
+      const key = await createKey(page, `chain ${chainId}`, async () => {
+        await page.getByText("Text to sign").click();
+        await main(page)
+          .getByText(/wants you to sign in with your Ethereum account/)
+          .waitFor();
+        const text = await main(page).locator("details pre").innerText();
+        match(text, new RegExp(`name=chain%20${chainId}&limit=5.00&limit_reset=monthly`));
+      });
+      equal((await call("chat/completions", key, CHAT)).status, 200);
       deepEqual(problems, []);
       await close();
     });
@@ -121,52 +135,65 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
   });
 
-  test("keys are limited, disabled, replaced and deleted", async () => {
+  test("keys are limited, disabled, rotated and deleted", async () => {
     const { page, problems, close } = await openWindow();
-    await go(page, "keys");
+    await go(page, "keys/new");
     await click(page, "Development wallet");
-    await page.getByLabel("Name").fill("cli");
-    await click(page, "Next: see what you sign");
-    await setRule(page, { method: "personal_sign", does: "reject" });
-    await click(page, "Sign");
-    await page.getByText("You declined in your wallet").waitFor();
-    await click(page, "Sign");
-    const [first] = await main(page).locator("pre").allInnerTexts();
+    const first = await createKey(page, "cli", async () => {
+      await page.getByRole("heading", { name: "Key cli: at most $5.00 a month, no expiry" }).waitFor();
+      await setRule(page, { method: "personal_sign", does: "reject" });
+      await click(page, "Sign and create key");
+      await page.getByText("You declined in your wallet").waitFor();
+    });
     await click(page, "I have copied it");
-    const key = page.getByRole("region", { name: "Key cli" });
-    await key.getByRole("button", { name: "Change the limit" }).click();
-    await key.getByLabel("Dollars").fill("2");
-    await key.getByRole("button", { name: /lower needs no signature/ }).click();
-    await key.getByText("of $2.00 a month").waitFor();
-    await key.getByRole("button", { name: "Change the limit" }).click();
-    await key.getByLabel("Dollars").fill("9");
-    await key.getByRole("button", { name: "Next: see what you sign" }).click();
-    match(await key.locator("pre").innerText(), /limit=9&limit_reset=monthly/);
-    await key.getByRole("button", { name: "Sign" }).click();
-    await key.getByText("of $9.00 a month").waitFor();
-    await key.getByRole("button", { name: "Switch off" }).click();
-    await key.getByText("disabled", { exact: true }).waitFor();
-    await key.getByRole("button", { name: "Switch on" }).click();
-    await key.getByText("active", { exact: true }).waitFor();
-    await key.getByRole("button", { name: "Replace" }).click();
-    await key.getByRole("button", { name: "Sign" }).click();
-    await key.getByText("Copy it now").waitFor();
-    const [second] = await key.locator("pre").allInnerTexts();
-    ok(second?.startsWith("ik_") && first !== second);
-    await key.getByRole("button", { name: "I have copied it" }).click();
-    await key.getByRole("button", { name: "Delete" }).click();
-    await key.getByRole("button", { name: "Delete this key" }).click();
-    await key.waitFor({ state: "detached" });
+    const row = page.getByRole("row", { name: /^cli/ });
+    const dialog = page.getByRole("dialog");
+    const choose = async (name: string): Promise<void> => {
+      await row.getByRole("button", { name: "Actions for cli" }).click();
+      await page.getByRole("menuitem", { name }).click();
+    };
+    await choose("Edit limit");
+    await dialog.getByLabel("Dollars").fill("2");
+    await dialog.getByRole("button", { name: /lower needs no signature/ }).click();
+    await row.getByText("of $2.00 a month").waitFor();
+    await choose("Edit limit");
+    await dialog.getByLabel("Dollars").fill("9");
+    await dialog.getByRole("button", { name: "Next: see what you sign" }).click();
+    match(await dialog.locator("pre").innerText(), /limit=9&limit_reset=monthly/);
+    await dialog.getByRole("button", { name: "Sign" }).click();
+    await row.getByText("of $9.00 a month").waitFor();
+    await choose("Disable");
+    await row.getByText("Disabled", { exact: true }).waitFor();
+    await choose("Enable");
+    await row.getByText("Active", { exact: true }).waitFor();
+    await choose("Rotate");
+    await dialog.getByRole("button", { name: "Sign" }).click();
+    await dialog.getByText("Copy it now").waitFor();
+    const second = await dialog.locator("#key").innerText();
+    ok(second.startsWith("ik_") && first !== second);
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    await choose("Delete");
+    await dialog.getByRole("button", { name: "Delete this key" }).click();
+    await row.waitFor({ state: "detached" });
     deepEqual(problems, []);
     await close();
   });
+
+  /** Fills the form, and returns the key that is shown once. @param then Before the wallet signs. */
+  async function createKey(page: Page, name: string, then: () => Promise<void>): Promise<string> {
+    await page.getByRole("textbox", { name: "Name" }).fill(name);
+    await then();
+    await click(page, "Sign and create key");
+    await page.getByText("Copy it now").waitFor();
+    return page.locator("#key").innerText();
+  }
 
   test("a webhook is added with its secret, tested and removed", async () => {
     const { page, problems, close } = await openWindow();
     const receiver = createServer((_, response) => response.writeHead(204).end());
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-    await go(page, "keys");
+    await go(page, "settings");
     await click(page, "Development wallet");
     await main(page).getByText("Add a webhook").click();
     await page.getByLabel("URL").fill(hook);
@@ -186,27 +213,56 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
   });
 
-  test("spending is shown, downloaded, and followed to the chain", async () => {
+  test("spending is shown in figures that add up, downloaded, and followed to the chain", async () => {
     const { page, problems, close } = await openWindow();
     const receipt = await ask();
     await go(page, "activity");
     await click(page, "Development wallet with a balance");
-    await page.getByRole("heading", { name: "By model" }).waitFor();
-    const [session = ""] = await page.evaluate(() => Object.values(sessionStorage) as string[]);
-    type Credits = { data: { available_nano_usd: number } };
-    const { data } = (await (await call("credits", session)).json()) as Credits;
-    const left = usd(data.available_nano_usd);
-    await main(page).getByText(left, { exact: true }).waitFor();
-    const refused = await (await call("chat/completions", session, CHAT)).text();
+    const spend = page.getByRole("region", { name: "Spend", exact: true });
+    await spend.waitFor();
+    const session = await page.evaluate(() =>
+      sessionStorage.getItem(Object.keys(sessionStorage).find((name) => name.startsWith("session:")) ?? ""),
+    );
+    const { data } = (await (await call("credits", session ?? "")).json()) as { data: { available_nano_usd: number } };
+    await page
+      .getByRole("banner")
+      .getByText(`Balance ${usd(data.available_nano_usd)}`, { exact: true })
+      .waitFor();
+    const refused = await (await call("chat/completions", session ?? "", CHAT)).text();
     match(refused, /An API key spends the wallet's balance instead.*"capacity_exhausted"/);
-    await page.getByLabel("Find").fill(receipt.slice(-8));
-    await page.getByRole("link", { name: receipt.slice(-8) }).waitFor();
+    for (const by of ["Model", "Key", "Tag"]) {
+      await page.getByRole("group", { name: "Group by" }).getByText(by).click();
+      const [total = 0n, ...sums] = (await spend.locator(".figure .amount, .legend .amount").allInnerTexts()).map(
+        nanoOf,
+      );
+      ok(total > 0n);
+      equal(
+        sums.reduce((sum, each) => sum + each, 0n),
+        total,
+        by,
+      );
+    }
+    await spend.getByRole("slider").focus();
+    await page.keyboard.press("ArrowLeft");
+    match((await spend.getByRole("slider").getAttribute("aria-valuetext")) ?? "", /: \$0\.\d+$/);
     const download = page.waitForEvent("download");
-    await click(page, "Download as CSV");
+    await click(page, "Export");
+    await page.getByRole("menuitem", { name: "Receipts as CSV" }).click();
     match(readFileSync(await (await download).path(), "utf8"), new RegExp(`^id,.*\\r\\n(.*\\r\\n)*.*${receipt}`));
-    await page.getByRole("link", { name: receipt.slice(-8) }).click();
-    await page.getByText("final on the blockchain").waitFor();
-    await page.getByRole("link", { name: "Check it yourself" }).click();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search or jump to" }).fill(receipt);
+    await page.getByRole("option", { name: `Receipt ${receipt}` }).waitFor();
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("region", { name: "Receipt", exact: true });
+    await panel.getByText("The charge is in a final block.").waitFor();
+    const amounts = (await panel.locator("table td:last-child").allInnerTexts()).map(nanoOf);
+    equal(
+      amounts.slice(0, -1).reduce((sum, each) => sum + each, 0n),
+      amounts.at(-1),
+    );
+    await panel.getByRole("button", { name: "Verify this" }).click();
+    await panel.getByText("3 of 3 checks passed.").waitFor();
+    await panel.getByRole("link", { name: "Check with your own node" }).click();
     await page.getByLabel("My wallet").first().check();
     await click(page, "Check this receipt");
     await page.getByText("On the blockchain: right").waitFor();
@@ -250,3 +306,8 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     server.closeAllConnections();
   });
 });
+
+/** The nano-dollars of an amount as it is shown, in a billionth of a nano-dollar where a price has more digits. */
+function nanoOf(text: string): bigint {
+  return parseDecimal(text.replace(/[$,]/g, ""), 18) ?? -1n;
+}

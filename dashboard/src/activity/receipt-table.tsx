@@ -53,11 +53,10 @@ export function ReceiptTable({ session, range, filter, nameOfKey }: ReceiptTable
                   </Link>
                 ),
               },
-              { title: "Model", className: "wrap", cell: ({ model }) => model ?? "–" },
+              { title: "Model", className: "wrap card-first", cell: ({ model }) => model ?? "–" },
               {
                 title: "Key",
                 className: "quiet wrap",
-                inCard: "titled",
                 cell: ({ key_id: id }) => nameOfKey(id),
               },
               tokens("Input", ({ tokens_prompt: prompt }) => prompt),
@@ -65,6 +64,7 @@ export function ReceiptTable({ session, range, filter, nameOfKey }: ReceiptTable
               {
                 title: "Cost",
                 kind: "number",
+                className: "card-first",
                 cell: ({ charge_nano_usd: nano }) => <Amount nanoUsd={nano} places={places} />,
               },
             ]}

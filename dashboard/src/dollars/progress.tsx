@@ -57,8 +57,8 @@ export function Progress({
       {error === undefined ? null : <Problem {...{ error, on, payment }} />}
       {payment.isCredited ? (
         <div className="row">
-          <Link className="button first" href="/keys">
-            Make a key
+          <Link className="button first" href="/keys/new">
+            Create a key
           </Link>
           <button type="button" onClick={state.clear}>
             Add more

@@ -212,11 +212,10 @@ function Recent({ session }: { session: Session }): ReactNode {
                 {
                   title: "Time",
                   className: "quiet whole",
-                  inCard: "whole",
                   cell: ({ id, created_at: at }) => <Link href={pathTo("activity", id)}>{when(at)}</Link>,
                 },
-                { title: "Model", className: "wrap", cell: ({ model }) => model ?? "–" },
-                { title: "Key", className: "quiet", inCard: "hidden", cell: ({ key_id: id }) => nameOfKey(id) },
+                { title: "Model", className: "wrap card-first", cell: ({ model }) => model ?? "–" },
+                { title: "Key", className: "quiet", cell: ({ key_id: id }) => nameOfKey(id) },
                 {
                   title: "Tokens",
                   kind: "number",
@@ -228,6 +227,7 @@ function Recent({ session }: { session: Session }): ReactNode {
                 {
                   title: "Cost",
                   kind: "number",
+                  className: "card-first",
                   cell: ({ charge_nano_usd: nano }) => (
                     <Amount nanoUsd={nano} places={placesOf(data.map(({ charge_nano_usd: each }) => each))} />
                   ),

@@ -112,6 +112,7 @@ function Rows({ wallet, keys, uses, open }: RowsParts): ReactNode {
           {
             title: "Name",
             kind: "name",
+            className: "card-first",
             cell: (key) => (
               <>
                 <span className="wrap">{key.name || "Without a name"}</span>
@@ -148,10 +149,10 @@ function Rows({ wallet, keys, uses, open }: RowsParts): ReactNode {
               return last === undefined ? (uses === undefined ? "" : "not in 30 days") : day(last);
             },
           },
-          { title: "Status", cell: (key) => <State apiKey={key} /> },
+          { title: "Status", className: "state-cell", cell: (key) => <State apiKey={key} /> },
           {
             title: "Actions",
-            className: "actions",
+            className: "actions card-first",
             cell: (key) => <Actions wallet={wallet} apiKey={key} open={(what) => open({ what, key })} />,
           },
         ]}

@@ -17,7 +17,7 @@ test("a Worker's dashboard opens in Chromium", { skip: missingChromium }, async 
   const host = await startEdgeHost();
   const { page, problems, close } = await openPage(browser ?? assert.fail());
   await page.goto(`${host.url}/`);
-  await page.getByRole("heading", { level: 1, name: /Pay for AI by the dollar/ }).waitFor();
+  await page.getByRole("heading", { level: 1, name: /A bill you can prove/ }).waitFor();
   await page.goto(`${host.url}/models`);
   await page.getByRole("main").getByText("sim-small").first().waitFor();
   assert.deepEqual(problems, []);
