@@ -66,12 +66,12 @@ const plans = fc.record({
 });
 type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 
-/** The last request needs no answer of the ceiling, so that it comes to its hold. */
+/** The last request needs no answer of the ceiling, so that it comes to its hold. Four runs may draw no eviction. */
 const withinAllowance: Plan = {
   requests: (["to the ceiling alone", "to a checkpoint", "to the ceiling alone"] as const).map((came) => {
     return { who: 0, amount: 1, share: 0, isNamed: false, came, afterMs: 0 };
   }),
-  ...{ during: [], afterwards: [] },
+  ...{ during: [], afterwards: [{ how: "after an eviction" }] },
 };
 
 test("alarms early, late, twice and after an eviction: every hold ends once, as it should, a minute after its lease", async () => {
