@@ -1,4 +1,4 @@
-import { attoToNanoUsdUp, parseDecimal } from "@inference/protocol/money";
+import { attoToNanoUsdUp, formatDecimal, parseDecimal } from "@inference/protocol/money";
 import { quoteTokens } from "@inference/sdk/verify/usage-cost";
 import { count } from "../format.ts";
 
@@ -29,8 +29,9 @@ export function mostNanoUsd(
   return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
-type PriceName = "prompt" | "completion" | "character" | "image" | "second";
-type ListedPrice = { of: PriceName; label: string; atto: bigint };
+type PriceName = "prompt" | "cached" | "completion" | "character" | "image" | "second";
+/** A price of one unit, in 1e-18 dollar. `aboveTokens`: of requests with more input tokens. */
+export type ListedPrice = { of: PriceName; label: string; atto: bigint; aboveTokens: number | null };
 
 /** Every price that can apply to a request for the model, the usual one of each kind first. */
 export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {
@@ -39,20 +40,21 @@ export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {
   const ofTokens = type === "embedding" ? TOKENS.slice(0, 1) : TOKENS;
   const names = unit === "characters" ? CHARACTERS : unit === "seconds" ? SECONDS : ofTokens;
   const extended = (pricing.extended ?? {}) as Pricing;
-  const above = ` above ${count(Number(extended.above_prompt_tokens))} input tokens`;
   return [pricing, extended].flatMap((prices) =>
     names.flatMap(([of, name, label]) => {
       const atto = attoOf(prices[name]);
-      return atto === undefined ? [] : [{ of, label: prices === extended ? `${label}${above}` : label, atto }];
+      const aboveTokens = prices === extended ? Number(extended.above_prompt_tokens) : null;
+      const above = aboveTokens === null ? "" : ` above ${count(aboveTokens)} input tokens`;
+      return atto === undefined ? [] : [{ of, label: `${label}${above}`, atto, aboveTokens }];
     }),
   );
 }
 
 const CHARACTERS = [["character", "character", "Characters"]] as const;
-const SECONDS = [["second", "audio_second", "Seconds of audio"]] as const;
+const SECONDS = [["second", "audio_second", "Minutes of audio"]] as const;
 const TOKENS = [
   ["prompt", "prompt", "Input"],
-  ["prompt", "input_cache_read", "Input read from the cache"],
+  ["cached", "input_cache_read", "Cached input"],
   ["prompt", "input_cache_write", "Input written to the cache"],
   ["completion", "completion", "Output"],
 ] as const;
@@ -62,24 +64,59 @@ function imagePrices({ image, image_by_quality: byQuality }: Pricing): ListedPri
     Object.entries(typeof prices === "object" && prices !== null ? prices : { "": prices }).flatMap(([size, price]) => {
       const atto = attoOf(price);
       const label = [size, quality].filter((word) => word !== "").join(", ");
-      return atto === undefined ? [] : [{ of: "image", label: label === "" ? "Any size" : label, atto }];
+      return atto === undefined
+        ? []
+        : [{ of: "image", label: label === "" ? "Any size" : label, atto, aboveTokens: null }];
     });
   const qualities = Object.entries((byQuality ?? {}) as Pricing).flatMap(([quality, prices]) => sizes(prices, quality));
   return [...sizes(image, ""), ...qualities].sort((one, other) => (one.atto < other.atto ? -1 : 1));
 }
 
-/** The usual price, with `from` if another one is higher; null: no price. */
-export function priceCell([usual, ...others]: readonly ListedPrice[]): string | null {
-  if (usual === undefined) return null;
-  return `${others.some(({ atto }) => atto > usual.atto) ? "from " : ""}${shownPrice(usual)}`;
+/** A column of the table of models. */
+export type PriceColumn = "input" | "cached" | "output";
+
+/** The prices that a column of the table of models stands for, the usual one first. */
+export function columnPrices(type: string, pricing: Pricing, column: PriceColumn): ListedPrice[] {
+  const all = pricesOf(type, pricing);
+  const shown = all.filter(({ of }) => COLUMN_OF[of] === column);
+  const extended = (pricing.extended ?? {}) as Pricing;
+  // Where a tier has no price of cached input, cached input costs what input does.
+  const isMissing =
+    column === "cached" && shown.length > 0 && "prompt" in extended && !("input_cache_read" in extended);
+  return isMissing
+    ? [...shown, ...all.filter(({ of, aboveTokens }) => of === "prompt" && aboveTokens !== null)]
+    : shown;
 }
 
-/** Dollars for a million tokens or characters, for an image, or for an hour of audio, as an exact decimal. */
-export function shownPrice({ of, atto }: ListedPrice): string {
-  const scaled = of === "image" ? atto : of === "second" ? atto * 3_600n : atto * 1_000_000n;
-  const digits = scaled.toString().padStart(19, "0");
-  const fraction = digits.slice(-18).replace(/0+$/, "");
-  return `$${digits.slice(0, -18)}.${fraction.padEnd(2, "0")}`;
+const COLUMN_OF: Readonly<Record<PriceName, PriceColumn>> = {
+  prompt: "input",
+  character: "input",
+  second: "input",
+  cached: "cached",
+  completion: "output",
+  image: "output",
+};
+
+/** The usual price and whether a higher one can apply; null: there is no such price. */
+export function cellOf([usual, ...others]: readonly ListedPrice[]): { price: string; isFrom: boolean } | null {
+  if (usual === undefined) return null;
+  return { price: shownPrice(usual), isFrom: others.some(({ atto }) => atto > usual.atto) };
+}
+
+/** Dollars for a million tokens or characters, for an image, or for a minute of audio, as an exact decimal. */
+export function shownPrice({ of, atto }: Pick<ListedPrice, "of" | "atto">): string {
+  return exactUsd(atto * unitsOf(of));
+}
+
+/** The units that a shown price is for: a million tokens or characters, one image, 60 seconds of audio. */
+export function unitsOf(of: PriceName): bigint {
+  return of === "image" ? 1n : of === "second" ? 60n : 1_000_000n;
+}
+
+/** Dollars of an amount in 1e-18 dollar, exact, with at least two decimals. */
+export function exactUsd(atto: bigint): string {
+  const [whole = "0", fraction = ""] = formatDecimal(atto, 18).split(".");
+  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(2, "0")}`;
 }
 
 function charged(price: bigint | undefined, units: bigint): number | undefined {
@@ -92,6 +129,7 @@ function dearest(prices: unknown): bigint | undefined {
   return each.reduce((most, price) => (most === undefined || (price ?? 0n) > most ? price : most), undefined);
 }
 
-function attoOf(price: unknown): bigint | undefined {
+/** A listed decimal in 1e-18 dollar; undefined: there is no such price. */
+export function attoOf(price: unknown): bigint | undefined {
   return typeof price === "string" ? parseDecimal(price, 18) : undefined;
 }

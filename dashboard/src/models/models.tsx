@@ -1,145 +1,133 @@
+import { Check, Search, SlidersHorizontal } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { count } from "../format.ts";
-import { type Model, useModels } from "../gateway.ts";
-import { type Column, Table } from "../parts/table.tsx";
-import { Badge, Card, Field, Head, Read } from "../parts.tsx";
-import { priceCell, pricesOf, shownPrice, unitOf } from "./cost.ts";
-import { QuoteBox } from "./quote.tsx";
+import { navigate } from "wouter/use-browser-location";
+import { useModels } from "../gateway.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Empty, Head, Read, Segments } from "../parts.tsx";
+import { pathTo, useRoute } from "../route.ts";
+import { type Filters, filtersOf, find, MOST_MARKED, queryOf, type SortBy } from "./catalogue.ts";
+import { Compare } from "./compare.tsx";
+import { FilterForm } from "./filter-form.tsx";
+import { ModelPage } from "./model.tsx";
+import { CapabilityKey, ModelTable } from "./model-table.tsx";
 
-const TYPES: Readonly<Record<string, string>> = {
-  text: "Chat and text",
-  embedding: "Embeddings",
-  tts: "Speech",
-  asr: "Transcription",
-  image: "Images",
-  inpaint: "Image edits",
-  upscale: "Upscaling",
-};
-
+/** `/models` lists and compares models, `/models/{id}` is the page of one. */
 export default function Models(): ReactNode {
+  const { rest, query } = useRoute();
+  if (rest !== "") return <ModelPage id={rest} />;
+  const compared = (query.get("compare") ?? "").split(",").filter((id) => id !== "");
+  return compared.length === 0 ? <Catalogue /> : <Compare ids={compared.slice(0, MOST_MARKED)} />;
+}
+
+function Catalogue(): ReactNode {
   const models = useModels();
-  const [search, setSearch] = useState("");
+  const filters = filtersOf(useRoute().query);
+  const [isOpen, setOpen] = useState(false);
+  const set = (change: Partial<Filters>): void => {
+    navigate(pathTo("models", "", queryOf({ ...filters, ...change })), { replace: true });
+  };
+  const form = (list: NonNullable<typeof models.data>) => <FilterForm models={list} filters={filters} set={set} />;
+  const used = Object.keys(queryOf(filters)).filter((name) => !["q", "sort", "marked"].includes(name)).length;
   return (
     <>
-      <Head title="Models and prices">
-        No subscription. You pay the provider's list price, with no markup. Every price that can apply to a request is
-        listed under its model.
-      </Head>
-      <div className="two">
+      <Head
+        title={
+          <>Models {models.data === undefined ? null : <span className="hint-title">{models.data.length}</span>}</>
+        }
+      />
+      <div className="catalogue">
         <div className="stack">
-          <Field label="Find a model">
-            {(props) => (
-              <input {...props} type="search" value={search} onChange={({ target }) => setSearch(target.value)} />
-            )}
-          </Field>
-          <Read from={models} what="models">
-            {(list) => {
-              const found = list.filter(({ id, display_name: name }) =>
-                `${id} ${name}`.toLowerCase().includes(search.trim().toLowerCase()),
-              );
-              if (found.length === 0) return <p role="status">No model has this in its name.</p>;
-              return [...Map.groupBy(found, ({ type }) => type)].map(([type, group]) => (
-                <Group key={type} title={TYPES[type] ?? type} models={group} />
-              ));
-            }}
+          <div className="search-field">
+            <Search aria-hidden="true" />
+            <input
+              type="search"
+              aria-label="Find a model"
+              placeholder="Find a model"
+              value={filters.search}
+              onChange={({ target }) => set({ search: target.value })}
+            />
+          </div>
+          <div className="only-phone row">
+            <button type="button" onClick={() => setOpen(true)}>
+              <SlidersHorizontal aria-hidden="true" /> Filters{used === 0 ? "" : ` (${used})`}
+            </button>
+            <Segments<SortBy>
+              label="Sort by"
+              value={filters.sort}
+              options={[
+                ["context", "Context"],
+                ["input", "Input price"],
+                ["name", "Name"],
+              ]}
+              set={(sort) => set({ sort, isDescending: sort === "context" })}
+            />
+          </div>
+          <div className="only-wide">{models.data === undefined ? null : form(models.data)}</div>
+        </div>
+        <div className="stack">
+          <Read from={models} what="models" height={440}>
+            {(list) => <Found list={find(list, filters)} {...{ filters, set }} readAtMs={models.dataUpdatedAt} />}
           </Read>
         </div>
-        <QuoteBox />
+      </div>
+      {isOpen && models.data !== undefined ? (
+        <Dialog title="Filters" className="sheet" close={() => setOpen(false)}>
+          {form(models.data)}
+          <button type="button" className="first" onClick={() => setOpen(false)}>
+            <Check aria-hidden="true" /> Show {find(models.data, filters).length} models
+          </button>
+        </Dialog>
+      ) : null}
+      {filters.marked.length === 0 ? null : (
+        <section className="compare-bar" aria-label="Compare">
+          <span className="wrap">{filters.marked.join(", ")}</span>
+          <button type="button" className="plain" onClick={() => set({ marked: [] })}>
+            Clear
+          </button>
+          <button
+            type="button"
+            className="first"
+            onClick={() => navigate(pathTo("models", "", { compare: filters.marked.join(",") }))}
+          >
+            Compare {filters.marked.length}
+          </button>
+        </section>
+      )}
+    </>
+  );
+}
+
+type FoundParts = {
+  list: ReturnType<typeof find>;
+  filters: Filters;
+  set: (change: Partial<Filters>) => void;
+  readAtMs: number;
+};
+
+function Found({ list, filters, set, readAtMs }: FoundParts): ReactNode {
+  if (list.length === 0) {
+    return (
+      <Empty
+        action={
+          <button type="button" onClick={() => navigate(pathTo("models"), { replace: true })}>
+            Clear filters
+          </button>
+        }
+      >
+        No model fits these filters.
+      </Empty>
+    );
+  }
+  const minutes = Math.floor((Date.now() - readAtMs) / 60_000);
+  return (
+    <>
+      <ModelTable {...{ list, filters, set }} />
+      <div className="row apart hint">
+        <CapabilityKey />
+        <span>
+          The provider's list prices in dollars, read {minutes === 0 ? "now" : `${minutes} min ago`}. No markup.
+        </span>
       </div>
     </>
   );
 }
-
-function Group({ title, models }: { title: string; models: readonly Model[] }): ReactNode {
-  const unit = models[0] === undefined ? "tokens" : unitOf(models[0].pricing);
-  const columns = COLUMNS[unit];
-  const named = new Set(models.flatMap(({ type, pricing }) => pricesOf(type, pricing).map(({ of }) => of)));
-  return (
-    <Card title={title}>
-      <Table
-        label={`Table of ${title}`}
-        caption={columns.caption}
-        rows={models}
-        keyOf={({ id }) => id}
-        columns={[
-          { title: "Model", cell: (model) => <Name {...model} /> },
-          ...columns.prices
-            .filter(([, name]) => named.has(name))
-            .map(
-              ([title, name]): Column<Model> => ({
-                ...{ title, kind: "number" },
-                cell: ({ type, pricing }) => priceCell(pricesOf(type, pricing).filter(({ of }) => of === name)) ?? "–",
-              }),
-            ),
-          ...(unit === "tokens" ? [CONTEXT_WINDOW] : []),
-        ]}
-      />
-    </Card>
-  );
-}
-
-function Name({ id, display_name: name, type, pricing, features }: Model): ReactNode {
-  const prices = pricesOf(type, pricing);
-  const isInColumns = new Set(prices.map(({ of }) => of)).size === prices.length;
-  return (
-    <>
-      <strong>{name}</strong>
-      {name === id ? null : <div className="mono quiet wrap">{id}</div>}
-      <Features {...features} />
-      {isInColumns ? null : (
-        <details className="small">
-          <summary>All prices</summary>
-          <ul className="lines">
-            {prices.map((price) => (
-              <li key={price.label} className="row apart">
-                <span>{price.label}</span>
-                <span className="number">{shownPrice(price)}</span>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </>
-  );
-}
-
-/** The facts to know before a choice: where requests go, and whether the model stays. */
-function Features(features: NonNullable<Model["features"]>): ReactNode {
-  const { privacy, quantization, region_restrictions: regions = [], removes_at: removal } = features;
-  const { replacement_model: next } = features;
-  const facts = [
-    ...(privacy === undefined ? [] : [privacy]),
-    ...(quantization === undefined ? [] : [quantization]),
-    ...(regions.length === 0 ? [] : [`not from ${regions.join(", ")}`]),
-  ];
-  return (
-    <>
-      {facts.length === 0 ? null : <div className="small quiet wrap">{facts.join(" · ")}</div>}
-      {removal === undefined ? null : (
-        <Badge kind="warn">
-          ends {removal.slice(0, 10)}
-          {next === undefined ? "" : `: use ${next}`}
-        </Badge>
-      )}
-    </>
-  );
-}
-
-const CONTEXT_WINDOW: Column<Model> = {
-  title: "Context window",
-  kind: "number",
-  cell: ({ context_length: tokens }) => (tokens === null ? "–" : count(tokens)),
-};
-
-const COLUMNS = {
-  tokens: {
-    caption: "Dollars for a million tokens",
-    prices: [
-      ["Input", "prompt"],
-      ["Output", "completion"],
-    ],
-  },
-  characters: { caption: "Dollars for a million characters", prices: [["Characters", "character"]] },
-  images: { caption: "Dollars for an image", prices: [["Image", "image"]] },
-  seconds: { caption: "Dollars for an hour of audio", prices: [["Audio", "second"]] },
-} as const;
