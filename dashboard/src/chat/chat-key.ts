@@ -1,0 +1,50 @@
+import type { ApiKey } from "@inference/sdk/keys";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useMemo, useSyncExternalStore } from "react";
+import { gatewayRequest } from "../gateway.ts";
+
+/**
+ * The key with which the page asks. It stays in this browser's `localStorage`, so that a new tab needs no signature.
+ * Whoever can run code in this browser at this address can spend up to the key's limit, until the key is disabled on the
+ * page of keys.
+ */
+export type ChatKey = { key: string; id: string };
+
+const nameOf = (address: string): string => `chat-key:${address.toLowerCase()}`;
+const listeners = new Set<() => void>();
+
+export function useChatKey(address: string): ChatKey | null {
+  const text = useSyncExternalStore(onChange, () => localStorage.getItem(nameOf(address)));
+  return useMemo(() => {
+    try {
+      return text === null ? null : (JSON.parse(text) as ChatKey);
+    } catch {
+      return null;
+    }
+  }, [text]);
+}
+
+/** @param kept Null: the browser forgets the key. */
+export function keepChatKey(address: string, kept: ChatKey | null): void {
+  if (kept === null) localStorage.removeItem(nameOf(address));
+  else localStorage.setItem(nameOf(address), JSON.stringify(kept));
+  for (const changed of listeners) changed();
+}
+
+/** The key's limits and their use. */
+export function useOwnKey({ key, id }: ChatKey): UseQueryResult<Pick<ApiKey, "limits" | "name" | "disabled">> {
+  return useQuery({
+    queryKey: ["own", "chat-key", id],
+    queryFn: async () => (await gatewayRequest<{ data: ApiKey }>("/api/v1/key", { bearer: key })).data,
+    refetchInterval: 30_000,
+  });
+}
+
+function onChange(changed: () => void): () => void {
+  listeners.add(changed);
+  addEventListener("storage", changed);
+  return () => {
+    listeners.delete(changed);
+    removeEventListener("storage", changed);
+  };
+}

@@ -1,0 +1,194 @@
+import { RefusedError } from "@inference/sdk/errors";
+import { ArrowUp, Paperclip, Square, X } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { count, usd } from "../format.ts";
+import type { Model } from "../gateway.ts";
+import { can } from "../models/catalogue.ts";
+import { Note, textOf } from "../parts.tsx";
+import { pathTo } from "../route.ts";
+import { imageUrl, MOST_IMAGES } from "./image.ts";
+import type { Asking, Draft } from "./use-asking.ts";
+
+type ComposerParts = {
+  models: readonly Model[];
+  model: Model;
+  choose: (id: string) => void;
+  draft: Draft;
+  setDraft: (draft: Draft) => void;
+  isFirst: boolean;
+  isRunning: boolean;
+  asking: Asking;
+  send: () => void;
+  setMaxTokens: (tokens: number) => void;
+  /** In nano-dollars; undefined: a price is missing. */
+  reserved: number | undefined;
+  /** What the key used of its limit. */
+  about: ReactNode;
+};
+
+/** The field for a message, the model, an image, and what the request reserves. */
+export function Composer(parts: ComposerParts): ReactNode {
+  const { models, model, choose, draft, setDraft, isFirst, isRunning, asking, send, reserved, about } = parts;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => field.current?.focus(), []);
+  const takesImages = can(model, "vision");
+  const isEmpty = draft.text.trim() === "" && draft.images.length === 0;
+  const attach = async (files: readonly File[]): Promise<void> => {
+    setProblem(undefined);
+    if (!takesImages) return setProblem(`${model.id} does not take images. Choose a model with vision.`);
+    if (draft.images.length + files.length > MOST_IMAGES) return setProblem(`At most ${MOST_IMAGES} images a message.`);
+    try {
+      setDraft({ ...draft, images: [...draft.images, ...(await Promise.all(files.map(imageUrl)))] });
+    } catch (error) {
+      setProblem(textOf(error));
+    }
+  };
+  const submit = (): void => {
+    if (!isRunning && !isEmpty) send();
+  };
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Refusal {...parts} />
+      {problem === undefined ? null : <Note kind="warn">{problem}</Note>}
+      <div className="box">
+        {draft.images.length === 0 ? null : (
+          <div className="row attached">
+            {draft.images.map((url, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: images have no other name
+              <span key={index}>
+                <img src={url} alt={`Attachment ${index + 1}`} />
+                <button
+                  type="button"
+                  className="icon little"
+                  aria-label={`Remove attachment ${index + 1}`}
+                  onClick={() => setDraft({ ...draft, images: draft.images.filter((_, at) => at !== index) })}
+                >
+                  <X aria-hidden="true" />
+                </button>
+              </span>
+            ))}
+          </div>
+        )}
+        <textarea
+          ref={field}
+          rows={1}
+          aria-label="Message"
+          placeholder={isFirst ? "Ask anything" : "Ask a follow-up"}
+          value={draft.text}
+          onChange={({ target }) => setDraft({ ...draft, text: target.value })}
+          onPaste={(event) => {
+            const files = [...event.clipboardData.files];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void attach(files);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Escape" && isRunning) asking.stop();
+            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            submit();
+          }}
+        />
+        <div className="row">
+          <label className="attach" title={takesImages ? "Attach an image" : `${model.id} does not take images`}>
+            <Paperclip aria-hidden="true" />
+            <input
+              type="file"
+              accept="image/*"
+              multiple
+              aria-label="Attach an image"
+              disabled={!takesImages}
+              onChange={({ target }) => {
+                void attach([...(target.files ?? [])]);
+                target.value = "";
+              }}
+            />
+          </label>
+          <select aria-label="Model" value={model.id} onChange={({ target }) => choose(target.value)}>
+            {models.map(({ id, display_name: name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+          {isRunning ? (
+            <button type="button" className="send" aria-label="Stop" onClick={asking.stop}>
+              <Square aria-hidden="true" />
+            </button>
+          ) : (
+            <button type="submit" className="first send" aria-label="Send" disabled={isEmpty}>
+              <ArrowUp aria-hidden="true" />
+            </button>
+          )}
+        </div>
+      </div>
+      <div className="row apart hint under">
+        <span>
+          {reserved === undefined ? (
+            <Link href={pathTo("models", model.id)}>Prices</Link>
+          ) : (
+            `This request reserves up to ${usd(reserved)}`
+          )}
+        </span>
+        <span className="key-left">{about}</span>
+      </div>
+    </form>
+  );
+}
+
+/** Why the last request was refused, with the way out. The message is in the field again. */
+function Refusal({ asking: { refusal }, setMaxTokens }: ComposerParts): ReactNode {
+  if (refusal === null) return null;
+  const { code, metadata = {} } = refusal instanceof RefusedError ? refusal : { code: "" };
+  const [needed, available] = [metadata.needed_nano_usd, metadata.available_nano_usd];
+  const { max_affordable_tokens: affordable } = metadata;
+  const isKnown = typeof needed === "number" && typeof available === "number";
+  const lower =
+    typeof affordable === "number" && affordable > 0 ? (
+      <button type="button" className="little" onClick={() => setMaxTokens(affordable)}>
+        Lower the output limit to {count(affordable)}
+      </button>
+    ) : null;
+  if (isKnown && code === "insufficient_balance") {
+    return (
+      <Note kind="bad">
+        <p>
+          Your balance is {usd(available)}. This request reserves up to {usd(needed)}. Lower the output limit or add
+          funds.
+        </p>
+        <div className="row">
+          {lower}
+          <Link className="button little" href="/funds">
+            Add funds
+          </Link>
+        </div>
+      </Note>
+    );
+  }
+  if (isKnown && code === "key_limit_exceeded") {
+    const { resets_at: resetsAt } = metadata;
+    return (
+      <Note kind="bad">
+        <p>
+          The key Chat has {usd(available)} left of its limit. This request reserves up to {usd(needed)}.
+          {typeof resetsAt === "string" ? ` The limit resets at ${resetsAt.slice(11, 16)} UTC.` : ""}
+        </p>
+        <div className="row">
+          {lower}
+          <Link className="button little" href="/keys">
+            Change the limit
+          </Link>
+        </div>
+      </Note>
+    );
+  }
+  return <Note kind="bad">{textOf(refusal)}</Note>;
+}

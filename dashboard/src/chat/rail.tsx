@@ -1,0 +1,198 @@
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import { count } from "../format.ts";
+import type { Model } from "../gateway.ts";
+import { cellOf, columnPrices } from "../models/cost.ts";
+import { type Fact, Facts } from "../models/facts.tsx";
+import { codeOf } from "../models/request-code.ts";
+import { Code } from "../parts/code.tsx";
+import { Amount, Field, Segments } from "../parts.tsx";
+import { pathTo } from "../route.ts";
+import { type Chat, type ChatSettings, sumsOf } from "./chats.ts";
+import type { ChatBody } from "./request.ts";
+
+export type RailTab = "settings" | "code";
+type RailParts = {
+  tab: RailTab;
+  setTab: (tab: RailTab) => void;
+  settings: ChatSettings;
+  change: (change: Partial<ChatSettings>) => void;
+  model: Model;
+  chat: Chat | undefined;
+  /** The next request. */
+  body: ChatBody;
+  /** The key's text, to show in the code if the reader wants it. */
+  secret: string | undefined;
+  forget: () => void;
+};
+
+/** Settings or code, then what the chat cost, and the model's prices. */
+export function Rail(parts: RailParts): ReactNode {
+  const { tab, setTab, chat, model } = parts;
+  return (
+    <>
+      <Segments<RailTab>
+        label="Show"
+        value={tab}
+        options={[
+          ["settings", "Settings"],
+          ["code", "Code"],
+        ]}
+        set={setTab}
+      />
+      {tab === "settings" ? <Settings {...parts} /> : <RequestCode {...parts} />}
+      {chat === undefined ? null : <Cost chat={chat} />}
+      <Prices model={model} />
+    </>
+  );
+}
+
+function Settings({ settings, change, model, secret, forget }: RailParts): ReactNode {
+  const { system, temperature, maxTokens } = settings;
+  const [tokens, setTokens] = useState(String(maxTokens));
+  const most = model.max_tokens ?? 1_000_000;
+  const isTokens = /^[1-9]\d{0,6}$/.test(tokens) && Number(tokens) <= most;
+  const isTemperature = temperature === "" || (/^\d(\.\d{1,3})?$/.test(temperature) && Number(temperature) <= 2);
+  return (
+    <div className="stack">
+      <Field label="System prompt">
+        {(props) => (
+          <textarea
+            {...props}
+            rows={4}
+            value={system}
+            placeholder="How the model is to answer"
+            onChange={({ target }) => change({ system: target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Temperature" error={isTemperature ? undefined : "A number from 0 to 2, or empty."}>
+        {(props) => (
+          <input
+            {...props}
+            inputMode="decimal"
+            autoComplete="off"
+            value={temperature}
+            placeholder="The model's own"
+            onChange={({ target }) => change({ temperature: target.value.trim() })}
+          />
+        )}
+      </Field>
+      <Field
+        label="Output limit"
+        about="Tokens. A higher limit reserves more while the answer comes."
+        error={isTokens ? undefined : `A whole number, at most ${count(most)}.`}
+      >
+        {(props) => (
+          <input
+            {...props}
+            inputMode="numeric"
+            autoComplete="off"
+            value={Number(tokens) === maxTokens || !isTokens ? tokens : String(maxTokens)}
+            onChange={({ target }) => {
+              const text = target.value.replaceAll(/[ ,]/g, "");
+              setTokens(text);
+              if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= most) change({ maxTokens: Number(text) });
+            }}
+          />
+        )}
+      </Field>
+      {secret === undefined ? null : (
+        <p className="hint">
+          The page asks with the key Chat, which stays in this browser. Change its limit or disable it on{" "}
+          <Link href="/keys">Keys</Link>.{" "}
+          <button type="button" className="link" onClick={forget}>
+            Forget it here
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function RequestCode({ body, secret }: RailParts): ReactNode {
+  const [hasKey, setHasKey] = useState(false);
+  const messages = body.messages.map(({ role, content }) => ({ role, content: withoutImages(content) }));
+  return (
+    <div className="stack">
+      <Code
+        tabs={codeOf({
+          type: "text",
+          model: body.model,
+          messages: messages.length === 0 ? undefined : messages,
+          maxTokens: body.max_tokens,
+          temperature: body.temperature,
+          key: hasKey ? secret : undefined,
+        })}
+      />
+      {secret === undefined ? null : (
+        <button type="button" aria-pressed={hasKey} onClick={() => setHasKey(!hasKey)}>
+          {hasKey ? "Take the key out" : "Put the key in"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** An image is too long for code to read. */
+function withoutImages(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: { type: string }) =>
+    part.type === "image_url" ? { type: "image_url", image_url: { url: "data:image/png;base64,YOUR_IMAGE" } } : part,
+  );
+}
+
+function Cost({ chat }: { chat: Chat }): ReactNode {
+  const { answers, unknown, input, output, nanoUsd } = sumsOf(chat);
+  const replaced = chat.replaced.filter(({ receipt }) => receipt !== null).length;
+  const facts: Fact[] = [
+    ["Answers", count(answers)],
+    ...(replaced === 0 ? [] : ([["Of these, replaced", count(replaced)]] as Fact[])),
+    ["Input, output", `${count(input)}, ${count(output)} tokens`],
+    ...(unknown === 0 ? [] : ([["Charge not known yet", count(unknown)]] as Fact[])),
+    [
+      "Cost",
+      <strong key="cost">
+        <Amount nanoUsd={nanoUsd} />
+      </strong>,
+    ],
+  ];
+  return (
+    <section className="stack tight" aria-label="This chat">
+      <h2 className="little-head">This chat</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+}
+
+function Prices({ model: { id, type, pricing, context_length: context } }: { model: Model }): ReactNode {
+  const price = (title: string, column: "input" | "cached" | "output"): Fact => {
+    const cell = cellOf(columnPrices(type, pricing, column));
+    return [
+      title,
+      cell === null ? (
+        "–"
+      ) : (
+        <>
+          {cell.isFrom ? "from " : ""}
+          {cell.price} <span className="hint">per 1M</span>
+        </>
+      ),
+    ];
+  };
+  return (
+    <section className="stack tight" aria-label={id}>
+      <h2 className="little-head">
+        <Link href={pathTo("models", id)}>{id}</Link>
+      </h2>
+      <Facts
+        facts={[
+          price("Input", "input"),
+          price("Cached input", "cached"),
+          price("Output", "output"),
+          ["Context", context === null ? "–" : `${count(context)} tokens`],
+        ]}
+      />
+    </section>
+  );
+}
