@@ -11,17 +11,21 @@ import {
   zeroHash,
 } from "viem";
 import { agentFeeConverter } from "../generated/agent-fee-converter.ts";
+import { agentFeeLocker } from "../generated/agent-fee-locker.ts";
 import { agentRegistry } from "../generated/agent-registry.ts";
 import { backerVault } from "../generated/backer-vault.ts";
 import { backingInbox } from "../generated/backing-inbox.ts";
 import { create3Factory } from "../generated/create3-factory.ts";
+import { gaslessTopUp } from "../generated/gasless-top-up.ts";
 import { inferencePool } from "../generated/inference-pool.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { inferenceToken } from "../generated/inference-token.ts";
 import { oftDollarBridge } from "../generated/oft-dollar-bridge.ts";
+import { standingOrders } from "../generated/standing-orders.ts";
 import { tokenBackingOutbox } from "../generated/token-backing-outbox.ts";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { tokenMinter } from "../generated/token-minter.ts";
+import { x402Door } from "../generated/x402-door.ts";
 import type { AgentsConfig, ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { ascending } from "./layerzero-options.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
@@ -90,7 +94,12 @@ function planChain(config: DeploymentConfig, name: string, chain: ChainConfig): 
   const names = contractNames(config, chain);
   const at = (contract: string): Address =>
     names.includes(contract) ? create3Address(factory, contract) : zeroAddress;
-  const codes = { ...everywhere(config, chain, at), ...onOneSide(config, chain, factory), ...agents(chain, at) };
+  const codes: Record<string, Hex> = {
+    ...everywhere(config, chain, at),
+    ...payments(chain, at),
+    ...onOneSide(config, chain, factory),
+    ...agents(chain, at),
+  };
   const contracts = names.map((contract) => {
     const creationCode = codes[contract];
     if (creationCode === undefined) throw new TypeError(`there is no code of ${contract}`);
@@ -109,11 +118,21 @@ function contractNames(config: DeploymentConfig, chain: ChainConfig): string[] {
     "TokenMinter",
     ...(chain.layerZero === undefined ? [] : ["TokenBridge"]),
     ...(isPrimary ? ["InferenceSettlement", ...inboxes] : [adapterName(chain), "TokenBackingOutbox"]),
+    ...PAYMENTS,
     ...(chain.agents === undefined
       ? []
-      : [...(isPrimary ? ["InferencePool"] : []), "AgentRegistry", "BackerVault", "AgentFeeConverter"]),
+      : [
+          ...(isPrimary ? ["InferencePool"] : []),
+          "AgentRegistry",
+          "BackerVault",
+          "AgentFeeConverter",
+          "AgentFeeLocker",
+        ]),
   ];
 }
+
+/** The contracts through which somebody else sends a payer's transaction. */
+const PAYMENTS = ["X402Door", "GaslessTopUp", "StandingOrders"] as const;
 
 type At = (contract: string) => Address;
 
@@ -185,6 +204,16 @@ function bridgeWiring(config: DeploymentConfig, chain: ChainConfig, at: At) {
   };
 }
 
+function payments({ stablecoin, primary }: ChainConfig, at: At): Record<(typeof PAYMENTS)[number], Hex> {
+  const activationBridge = primary === undefined ? at("TokenBridge") : zeroAddress;
+  const args = [at("TokenMinter"), stablecoin, activationBridge] as const;
+  return {
+    X402Door: encodeDeployData({ ...x402Door, args }),
+    GaslessTopUp: encodeDeployData({ ...gaslessTopUp, args }),
+    StandingOrders: encodeDeployData({ ...standingOrders, args }),
+  };
+}
+
 /** The inboxes on the primary chain; the outbox and its adapter on a secondary chain. */
 function onOneSide(config: DeploymentConfig, chain: ChainConfig, factory: Address): Record<string, Hex> {
   const at = (contract: string): Address => create3Address(factory, contract);
@@ -236,6 +265,17 @@ function agents({ agents: config, stablecoin }: ChainConfig, at: At): Record<str
         uniswapFactory,
         at("TimelockController"),
         listings,
+      ],
+    }),
+    AgentFeeLocker: encodeDeployData({
+      ...agentFeeLocker,
+      args: [
+        at("AgentRegistry"),
+        at("AgentFeeConverter"),
+        at("InferencePool"),
+        stablecoin,
+        stakingToken,
+        config.uniswapPositionManager,
       ],
     }),
   };

@@ -58,7 +58,9 @@ test("I11: each contract of ours has the same address on every chain on which it
     for (const address of Object.values(addresses)) notEqual(await reader.getCode({ address }), undefined);
   }
   const has = (name: string) => deployed.filter(({ addresses }) => name in addresses).map((chain) => chain.name);
-  for (const everywhere of ["inferenceToken", "tokenMinter", "tokenBridge", "agentRegistry", "timelockController"]) {
+  const payments = ["x402Door", "gaslessTopUp", "standingOrders", "agentFeeLocker"];
+  const others = ["inferenceToken", "tokenMinter", "tokenBridge", "agentRegistry", "timelockController"];
+  for (const everywhere of [...payments, ...others]) {
     deepEqual(has(everywhere), [...LOCAL_CHAIN_NAMES]);
   }
   deepEqual(has("inferenceSettlement"), ["primary"]);
@@ -98,6 +100,7 @@ test("verification names every peer, library, verifier set, role and owner that 
   const agents = (change: object) => onPrimary((chain) => ({ agents: { ...chain.agents, ...change } }));
   const safe = { safeProxyFactory: stranger.address, safeSingleton: stranger.address };
   deepEqual(await agents(safe), ["SAFE_FACTORY", "SAFE_SINGLETON"]);
+  deepEqual(await agents({ uniswapPositionManager: stranger.address }), ["POSITIONS"]);
   deepEqual(await agents({ safeFallbackHandler: stranger.address }), ["SAFE_FALLBACK_HANDLER"]);
   deepEqual(await layerZero({ executor: stranger.address }), ["executorConfigs.1", "executorConfigs.1"]);
   deepEqual(await layerZero({ verifiers: [stranger.address, deployer.address] }), [
@@ -112,7 +115,10 @@ test("verification names every peer, library, verifier set, role and owner that 
   deepEqual(await dollars({ dollarOft: stranger.address }), ["peers"]);
   deepEqual(await dollars({ dollarOftOnPrimary: stablecoin }), ["token"]);
   deepEqual(await dollars({ dollarOftOnPrimary: stranger.address }), ["token"]);
-  deepEqual(await onPrimary(() => ({ stablecoin: counterpart })), ["STABLECOIN", "STABLECOIN", "token", "token"]);
+  deepEqual(await onPrimary(() => ({ stablecoin: counterpart })), [
+    ...Array(6).fill("STABLECOIN"),
+    ...["token", "token"],
+  ]);
 });
 
 test("verification names a dollar bridge that rejects every message, before dollars are sent to it", async () => {

@@ -87,7 +87,7 @@ test("a deployment's block is the first that has a contract of it", async () => 
   const { reader } = wallet(alice);
   const address = primary.addresses.create3Factory;
   const logs = await reader.getLogs({ address, fromBlock: 0n });
-  equal(logs.length, 5);
+  equal(logs.length, 8);
   ok(logs.every((log) => log.blockNumber >= primary.block));
   notEqual(await reader.getCode({ address, blockNumber: primary.block }), undefined);
   equal(await reader.getCode({ address, blockNumber: primary.block - 1n }), undefined);

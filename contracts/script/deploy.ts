@@ -119,6 +119,7 @@ function dependencies({ chain: { stablecoin, layerZero, dollarOft, agents } }: C
     ...(agents && {
       "staking-derived token": agents.stakingToken,
       "Uniswap factory": agents.uniswapFactory,
+      "Uniswap position manager": agents.uniswapPositionManager,
       "Safe proxy factory": agents.safeProxyFactory,
       "Safe singleton": agents.safeSingleton,
       "Safe fallback handler": agents.safeFallbackHandler,

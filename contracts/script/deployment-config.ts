@@ -49,6 +49,8 @@ const chainConfig = fields({
   agents: fields({
     stakingToken: address,
     uniswapFactory: address,
+    /** Uniswap's NonfungiblePositionManager. */
+    uniswapPositionManager: address,
     safeProxyFactory: address,
     safeSingleton: address,
     safeFallbackHandler: address,

@@ -11,16 +11,20 @@ import {
   zeroHash,
 } from "viem";
 import { agentFeeConverter } from "../generated/agent-fee-converter.ts";
+import { agentFeeLocker } from "../generated/agent-fee-locker.ts";
 import { agentRegistry } from "../generated/agent-registry.ts";
 import { backerVault } from "../generated/backer-vault.ts";
 import { create3Factory } from "../generated/create3-factory.ts";
+import { gaslessTopUp } from "../generated/gasless-top-up.ts";
 import { inferencePool } from "../generated/inference-pool.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { inferenceToken } from "../generated/inference-token.ts";
 import { oftDollarBridge } from "../generated/oft-dollar-bridge.ts";
+import { standingOrders } from "../generated/standing-orders.ts";
 import { tokenBackingOutbox } from "../generated/token-backing-outbox.ts";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { tokenMinter } from "../generated/token-minter.ts";
+import { x402Door } from "../generated/x402-door.ts";
 import { adapterName, addressIn, type ChainPlan, create3Address, inboxName, pathwaysOf } from "./contract-plan.ts";
 import type { ChainConfig, DeploymentConfig, LayerZeroConfig } from "./deployment-config.ts";
 import { ascending, receiveOptions } from "./layerzero-options.ts";
@@ -60,6 +64,10 @@ const abis = {
   AgentRegistry: agentRegistry.abi,
   BackerVault: backerVault.abi,
   AgentFeeConverter: agentFeeConverter.abi,
+  AgentFeeLocker: agentFeeLocker.abi,
+  X402Door: x402Door.abi,
+  GaslessTopUp: gaslessTopUp.abi,
+  StandingOrders: standingOrders.abi,
 } as const;
 const abiOf: ReadonlyMap<string, Abi> = new Map(Object.entries(abis));
 type Constant = ContractFunctionName<(typeof abis)[keyof typeof abis], "view" | "pure">;
@@ -72,6 +80,7 @@ function constants(config: DeploymentConfig, plan: ChainPlan): Wire[] {
     TOKEN: at("InferenceToken"),
     MINTER: at("TokenMinter"),
     BRIDGE: at("TokenBridge"),
+    ACTIVATION_BRIDGE: primary ? zeroAddress : at("TokenBridge"),
     SETTLEMENT: at("InferenceSettlement"),
     OUTBOX: at("TokenBackingOutbox"),
     POOL: at("InferencePool"),
@@ -82,6 +91,7 @@ function constants(config: DeploymentConfig, plan: ChainPlan): Wire[] {
     STABLECOIN: stablecoin,
     STAKING_TOKEN: agents?.stakingToken,
     UNISWAP_FACTORY: agents?.uniswapFactory,
+    POSITIONS: agents?.uniswapPositionManager,
     SAFE_FACTORY: agents?.safeProxyFactory,
     SAFE_SINGLETON: agents?.safeSingleton,
     SAFE_FALLBACK_HANDLER: agents?.safeFallbackHandler,

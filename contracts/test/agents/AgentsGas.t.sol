@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {IUniswapV3Pool} from "@uniswap/v3-core/contracts/interfaces/IUniswapV3Pool.sol";
+
+import {AgentFeeLocker} from "../../src/agents/AgentFeeLocker.sol";
 import {AgentToken} from "../../src/agents/AgentToken.sol";
+import {IPositionManager as ILockedPositions} from "../../src/agents/interfaces/IAgentFeeLocker.sol";
 import {Asked, AskedPart, Chunks, Listed} from "../helpers/Chunks.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
@@ -111,6 +115,27 @@ contract AgentsGasTest is AgentsTest {
     function testGas_convertDollars() public {
         converter.convert(address(agent), address(usdc));
         vm.snapshotGasLastCall("AgentFeeConverter", "convert dollars");
+    }
+
+    /// @dev Fees of a purchase and a sale, of a position whose fees were collected before.
+    function testGas_collect() public {
+        AgentFeeLocker locker =
+            new AgentFeeLocker(registry, converter, pool, usdc, address(staking), ILockedPositions(address(positions)));
+        IUniswapV3Pool market = createPool(address(agent), address(staking), 3000, 1, 1);
+        vm.startPrank(agentOwner);
+        agent.transfer(address(this), 1e21);
+        agent.transfer(bob, 2e18);
+        vm.stopPrank();
+        staking.mint(address(this), 1e21);
+        staking.mint(bob, 2e18);
+        (uint256 id,,) = addPosition(market, 1e21, 1e21, -MAX_TICK, MAX_TICK);
+        positions.safeTransferFrom(address(this), address(locker), id, abi.encode(agent));
+        for (uint256 i; i < 2; ++i) {
+            trade(bob, market, address(staking), 1e18);
+            trade(bob, market, address(agent), 1e18);
+            locker.collect(id);
+        }
+        vm.snapshotGasLastCall("AgentFeeLocker", "collect, with both releases");
     }
 
     function testGas_back() public {

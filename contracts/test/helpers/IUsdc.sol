@@ -22,4 +22,5 @@ interface IUsdc is IStablecoin {
     function mint(address to, uint256 amount) external returns (bool);
     function blacklist(address account) external;
     function pause() external;
+    function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external;
 }

@@ -24,6 +24,9 @@ interface IPositionManager {
     function mint(MintParams calldata params)
         external
         returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
+    function safeTransferFrom(address from, address to, uint256 tokenId, bytes calldata data) external;
+    function transferFrom(address from, address to, uint256 tokenId) external;
+    function burn(uint256 tokenId) external payable;
 }
 
 /// @notice The functions of Uniswap's router that the tests use.

@@ -51,10 +51,18 @@ abstract contract UniswapTest is BaseTest {
         internal
         returns (uint256 added0, uint256 added1)
     {
+        (, added0, added1) = addPosition(pool, amount0, amount1, tickLower, tickUpper);
+    }
+
+    /// @dev Same as {addLiquidity}; also returns the position.
+    function addPosition(IUniswapV3Pool pool, uint256 amount0, uint256 amount1, int24 tickLower, int24 tickUpper)
+        internal
+        returns (uint256 positionId, uint256 added0, uint256 added1)
+    {
         (address token0, address token1) = (pool.token0(), pool.token1());
         IERC20(token0).approve(address(positions), amount0);
         IERC20(token1).approve(address(positions), amount1);
-        (,, added0, added1) = positions.mint(
+        (positionId,, added0, added1) = positions.mint(
             IPositionManager.MintParams(
                 token0, token1, pool.fee(), tickLower, tickUpper, amount0, amount1, 0, 0, address(this), block.timestamp
             )

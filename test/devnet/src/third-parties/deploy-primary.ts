@@ -29,6 +29,7 @@ export interface PrimaryAddresses {
   readonly inferenceToken: Address;
   readonly tokenMinter: Address;
   readonly inferenceSettlement: Address;
+  readonly x402Door: Address;
   readonly stablecoin: Address;
 }
 

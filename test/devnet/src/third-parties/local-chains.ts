@@ -161,6 +161,7 @@ function configOf(
   const chainConfig = (name: LocalChainName): ChainConfig => {
     const { chain, eid, layerZero, stablecoin, stakingToken, protocolSafe, dollarPool, ...others } = sites[name];
     const { safeProxyFactory, safeSingleton, safeFallbackHandler, uniswapFactory } = others;
+    const uniswap = { uniswapFactory, uniswapPositionManager: others.positionManager };
     const listings: ListingConfig[] = [{ token: stakingToken, ...LISTING }];
     return {
       chainId: chain.chainId,
@@ -168,7 +169,7 @@ function configOf(
       proposer: protocolSafe,
       guardian: roles.guardian,
       layerZero: { eid, ...layerZero, confirmations, maxMessageBytes: MAX_MESSAGE_BYTES },
-      agents: { stakingToken, uniswapFactory, safeProxyFactory, safeSingleton, safeFallbackHandler, listings },
+      agents: { stakingToken, ...uniswap, safeProxyFactory, safeSingleton, safeFallbackHandler, listings },
       ...(name === "primary"
         ? {
             primary: { settler: roles.settler, provider: protocolSafe, receiptKey: roles.receiptKey ?? NO_RECEIPT_KEY },
