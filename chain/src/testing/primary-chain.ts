@@ -18,6 +18,7 @@ export type PrimaryChain = Anvil & {
   minter: Address;
   stablecoin: Address;
   timelock: Address;
+  door: Address;
   startBlock: number;
   /** In token units. In a block when it resolves, unless mining is paused. */
   activate(account: Address, amountToken: bigint): Promise<void>;
@@ -77,7 +78,7 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     settler,
     stablecoin: usdc,
   });
-  const { inferenceSettlement, inferenceToken, timelockController, tokenMinter } = deployment.addresses;
+  const { inferenceSettlement, inferenceToken, timelockController, tokenMinter, x402Door } = deployment.addresses;
 
   let paused = false;
   async function send(from: Address, to: Address, data: Hex): Promise<void> {
@@ -114,6 +115,7 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     minter: tokenMinter,
     stablecoin: usdc,
     timelock: timelockController,
+    door: x402Door,
     startBlock: Number(deployment.block),
     mine,
     finalize: () => mine(FINALITY_DEPTH),
