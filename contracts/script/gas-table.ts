@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { runForge } from "./forge.ts";
 
 const TRANSFER = "Anchors: USDC: transfer to a holder";
+const AUTHORIZED = "Anchors: USDC: transferWithAuthorization";
 const SEND = "Anchors: LayerZero OFT: send";
 /** The operation, our entry in snapshots/, the work elsewhere, and the entries that each number there sums up. */
 type Row = readonly [operation: string, ours: string, elsewhere?: string, ...theirs: string[][]];
@@ -54,6 +55,11 @@ const ROWS: readonly Row[] = [
   ["flush", "TokenBackingOutbox: flush", "LayerZero's OFT, `send`, and USDC's transfer", [SEND, TRANSFER]],
   ["book", "TokenMinter: book"],
   ["convert, with its swap", "AgentFeeConverter: convert, with its swap"],
+  ["x402 payment", "X402Door: settle", "USDC's transferWithAuthorization alone", [AUTHORIZED]],
+  ["claim of an x402 payment", "X402Door: claim in a block of two transactions"],
+  ["gas-less top-up", "GaslessTopUp: topUpWithAuthorization", "USDC's transferWithAuthorization alone", [AUTHORIZED]],
+  ["pull of a standing order", "StandingOrders: pull", "USDC's transfer alone", [TRANSFER]],
+  ["collect of an agent's position", "AgentFeeLocker: collect, with both releases"],
 ];
 
 /** The rows of the README's table, by the last measured gas. */
