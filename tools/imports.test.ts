@@ -39,7 +39,7 @@ const mayDepend: Record<string, readonly string[]> = {
   contracts: ["viem", "zod"],
   protocol: ["hash-wasm", "ox", "viem", "zod"],
   gateway: ["hono", "viem", "zod"],
-  chain: ["viem"],
+  chain: ["@ethereumjs/mpt", "viem"],
   "hosts/node": [
     "@hono/node-server",
     "@opentelemetry/api",

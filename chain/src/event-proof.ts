@@ -4,7 +4,7 @@ import type { Address } from "@inference/protocol/credential";
 import { bytesToHex, concatHex, type Hex, hexToBytes, keccak256, numberToHex, pad, stringToHex, toRlp } from "viem";
 import type { ChainClient } from "./rpc.ts";
 
-/** The argument of the door's `claim`: that a transaction executed an authorization, proven against its block's hash. */
+/** The argument of the door's `claim`: proves against a block's hash that an authorization was executed. */
 export type EventProof = {
   blockNumber: bigint;
   header: Hex;
@@ -48,7 +48,7 @@ export async function proveAuthorization(
   if (keccak256(header) !== block.hash) throw unknownForm("header");
   const trie = await createMPT();
   for (const receipt of receipts) await trie.put(keyOf(receipt), hexToBytes(encodedReceipt(receipt)));
-  if (bytesToHex(trie.root()) !== block.receiptsRoot) throw unknownForm("receipts");
+  if (bytesToHex(trie.root()) !== block.receiptsRoot) throw unknownForm("list of receipts");
   const nodes = await createMerkleProof(trie, keyOf(own));
   return {
     blockNumber: BigInt(block.number),
@@ -61,8 +61,30 @@ export async function proveAuthorization(
 
 const AUTHORIZATION_USED = keccak256(stringToHex("AuthorizationUsed(address,bytes32)"));
 
+/** The fields of a header in their order. Later forks added those of LATER one after the other. */
+const HASHES = [
+  "parentHash",
+  "sha3Uncles",
+  "miner",
+  "stateRoot",
+  "transactionsRoot",
+  "receiptsRoot",
+  "logsBloom",
+] as const;
+const NUMBERS = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"] as const;
+const SEAL = ["extraData", "mixHash", "nonce"] as const;
+const LATER = [
+  ["baseFeePerGas", integer],
+  ["withdrawalsRoot", String],
+  ["blobGasUsed", integer],
+  ["excessBlobGas", integer],
+  ["parentBeaconBlockRoot", String],
+  ["requestsHash", String],
+] as const;
+
 /** As a node answers: all numbers are hex. */
-type RawBlock = Readonly<Record<string, Hex>> & { hash: Hex; number: Hex; receiptsRoot: Hex };
+type Field = (typeof HASHES)[number] | (typeof NUMBERS)[number] | (typeof SEAL)[number];
+type RawBlock = Readonly<Record<Field | "hash", Hex> & Partial<Record<(typeof LATER)[number][0], Hex>>>;
 type RawReceipt = {
   type: Hex;
   status: Hex;
@@ -76,34 +98,15 @@ type RawReceipt = {
   depositReceiptVersion?: Hex;
 };
 
-/** The fields of a header in their order. Those after `nonce` came one after the other, so a chain has a beginning of them. */
-const HASHES = [
-  "parentHash",
-  "sha3Uncles",
-  "miner",
-  "stateRoot",
-  "transactionsRoot",
-  "receiptsRoot",
-  "logsBloom",
-] as const;
-const NUMBERS = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"] as const;
-const LATER = [
-  ["baseFeePerGas", true],
-  ["withdrawalsRoot", false],
-  ["blobGasUsed", true],
-  ["excessBlobGas", true],
-  ["parentBeaconBlockRoot", false],
-  ["requestsHash", false],
-] as const;
-
 function headerOf(block: RawBlock): Hex {
-  const hash = (name: string): Hex => block[name] ?? "0x";
-  const later = LATER.filter(([name]) => block[name] !== undefined);
   return toRlp([
-    ...HASHES.map(hash),
-    ...NUMBERS.map((name) => integer(hash(name))),
-    ...["extraData", "mixHash", "nonce"].map(hash),
-    ...later.map(([name, isNumber]) => (isNumber ? integer(hash(name)) : hash(name))),
+    ...HASHES.map((name) => block[name]),
+    ...NUMBERS.map((name) => integer(block[name])),
+    ...SEAL.map((name) => block[name]),
+    ...LATER.flatMap(([name, write]) => {
+      const value = block[name];
+      return value === undefined ? [] : [write(value) as Hex];
+    }),
   ]);
 }
 

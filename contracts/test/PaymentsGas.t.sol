@@ -10,9 +10,9 @@ import {IX402Door} from "../src/interfaces/IX402Door.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 import {EventProofs} from "./helpers/EventProofs.sol";
 
-/// @notice The gas of payments that somebody else sends, as whole transactions with real USDC, for accounts with credit.
-/// Each payment writes the slot of its nonce for the first time, as a transfer by authorization does. Recorded in
-/// snapshots/.
+/// @notice The gas of payments that somebody else sends, as whole transactions with real USDC, for accounts with
+/// credit. Each payment writes the slot of its nonce for the first time, as a transfer by authorization does. Recorded
+/// in snapshots/.
 /// forge-config: default.isolate = true
 contract PaymentsGasTest is BaseTest, EventProofs {
     X402Door private door;

@@ -56,7 +56,8 @@ contract SecondaryPaymentsTest is ThreeChains {
         assertEq(two.dollar.balanceOf(relay_), 2e6);
     }
 
-    /// @dev A stablecoin with 18 decimals and neither permits nor authorizations: an allowance and the terms' signature.
+    /// @dev A stablecoin with 18 decimals and neither permits nor authorizations: an allowance and the terms'
+    /// signature.
     function testTopUp_byAllowance18Decimals() public {
         GaslessTopUp relayed = new GaslessTopUp(one.minter, one.dollar, one.bridge);
         PlainDollar(address(one.dollar)).mint(alice, 52e18);

@@ -53,8 +53,8 @@ interface IGaslessTopUp is IActivator {
     /// @param signature of the top-up as EIP-712 data, with the domain (GaslessTopUp, 1, this chain, this contract)
     /// @param permit the owner's EIP-2612 permit to this contract for `(amount + fee) * SCALE`. It is ignored if it
     /// fails, because someone else may have submitted it first; the allowance decides
-    /// @dev Reverts with {Expired}, {AlreadyMade}, {InvalidSignature}, {WrongAmountReceived} or {NoMessageFee}, or with an
-    /// error of stablecoin, minter or bridge.
+    /// @dev Reverts with {Expired}, {AlreadyMade}, {InvalidSignature}, {WrongAmountReceived} or {NoMessageFee}, or with
+    /// an error of stablecoin, minter or bridge.
     function topUpWithPermit(TopUp calldata topUp, bytes calldata signature, ITokenMinter.Permit calldata permit)
         external
         payable;

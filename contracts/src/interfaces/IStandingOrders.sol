@@ -6,9 +6,9 @@ import {IActivator} from "./IActivator.sol";
 /// @title IStandingOrders
 /// @notice Lets an owner of dollars name a puller, who may turn at most so many of them a UTC day into the owner's
 /// credit.
-/// @dev The owner gives this contract an allowance of the stablecoin. The puller judges when a pull is due; the contract
-/// guards amount, day, expiry and recipient. A pull takes no fee. The worst that a stolen puller key can do is to
-/// activate the owner's own dollars, for the owner, up to the maximum of each day, until the owner ends the order.
+/// @dev The owner gives this contract an allowance of the stablecoin. The puller judges when a pull is due; the
+/// contract guards amount, day, expiry and recipient. A pull takes no fee. The worst that a stolen puller key can do is
+/// to activate the owner's own dollars, for the owner, up to the maximum of each day, until the owner ends the order.
 interface IStandingOrders is IActivator {
     /// @notice The order of an owner. `pulled` was pulled on `day` (UTC, `timestamp / 1 days`), under this order or an
     /// earlier one of the same owner.
@@ -67,7 +67,7 @@ interface IStandingOrders is IActivator {
     function end() external;
 
     /// @notice Turns `amount` of the owner's dollars into the owner's credit.
-    /// @dev Reverts with {OnlyPuller}, {Expired}, {AboveDayMaximum}, {WrongAmountReceived} or {NoMessageFee}, or with an
-    /// error of stablecoin, minter or bridge.
+    /// @dev Reverts with {OnlyPuller}, {Expired}, {AboveDayMaximum}, {WrongAmountReceived} or {NoMessageFee}, or with
+    /// an error of stablecoin, minter or bridge.
     function pull(address owner, uint256 amount) external payable;
 }

@@ -4,19 +4,19 @@ pragma solidity ^0.8.28;
 import {IActivator} from "./IActivator.sol";
 
 /// @title IX402Door
-/// @notice The payee of x402 payments (scheme `exact`, ERC-3009). A dollar that is paid here by an authorization becomes
-/// credit of its signer, and of no other account.
+/// @notice The payee of x402 payments (scheme `exact`, ERC-3009). A dollar that is paid here by an authorization
+/// becomes credit of its signer, and of no other account.
 /// @dev A stock x402 client signs a plain `TransferWithAuthorization` with a random nonce, which commits to the payee
 /// alone, so the payee decides what happens with the dollars. Source: x402, specs/schemes/exact/scheme_exact_evm.md.
-/// Anyone may hand in an authorization ({settle}) before its time is over. Anyone may also execute it on the stablecoin,
-/// without the door. The dollars are then here, and the stablecoin says only that the nonce is used, which is also true
-/// of a canceled authorization, and of another authorization by the same signer with the same nonce. {claim} therefore
-/// takes no signature. It takes the stablecoin's own events, proven against the hash of their block, and credits the
-/// sender that they name. A nonce is credited once, by {settle} or by {claim}.
+/// Anyone may hand in an authorization ({settle}) before its time is over. Anyone may also execute it on the
+/// stablecoin, without the door. The dollars are then here, and the stablecoin says only that the nonce is used, which
+/// is also true of a canceled authorization, and of another authorization by the same signer with the same nonce.
+/// {claim} therefore takes no signature. It takes the stablecoin's own events, proven against the hash of their block,
+/// and credits the sender that they name. A nonce is credited once, by {settle} or by {claim}.
 /// Limits: a block's hash is known for 256 blocks, and for 8,191 where the chain has EIP-2935. A transfer that nobody
 /// claims in that time stays here for ever. So do transfers without an authorization, and less than one token unit.
-/// Trust: the stablecoin emits `AuthorizationUsed` directly before the `Transfer` of the same authorization, as Circle's
-/// FiatTokenV2 does.
+/// Trust: the stablecoin emits `AuthorizationUsed` directly before the `Transfer` of the same authorization, as
+/// Circle's FiatTokenV2 does.
 interface IX402Door is IActivator {
     /// @notice The signed terms of ERC-3009's `TransferWithAuthorization` to this contract; `value` is in units of the
     /// stablecoin.
@@ -60,8 +60,9 @@ interface IX402Door is IActivator {
     /// @notice Executes the authorization and credits its signer. Anyone may call it.
     /// @param signature of the authorization, by its signer's key (65 bytes) or contract (ERC-1271)
     /// @return amount the credit
-    /// @dev Reverts with {WrongAmountReceived} or {NoMessageFee}, or with an error of stablecoin, minter or bridge. If the
-    /// stablecoin answers that the authorization is used, it was executed without the door, or canceled: see {claim}.
+    /// @dev Reverts with {WrongAmountReceived} or {NoMessageFee}, or with an error of stablecoin, minter or bridge. If
+    /// the stablecoin answers that the authorization is used, it was executed without the door, or canceled: see
+    /// {claim}.
     function settle(Authorization calldata authorization, bytes calldata signature)
         external
         payable

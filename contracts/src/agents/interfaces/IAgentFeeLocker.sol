@@ -10,14 +10,14 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 
 /// @title IAgentFeeLocker
 /// @notice Owns the agents' Uniswap v3 positions for ever, and passes on their fees.
-/// @dev Of a fee in the staking-derived token, the stablecoin or another listed token, the converter takes its fifth. The
-/// rest of a fee in the staking-derived token is staked for the agent; the rest of any other fee goes to the agent's
-/// Safe. A fee in the agent's own token goes to the Safe whole. A fee in a token that is not listed waits here.
+/// @dev Of a fee in the staking-derived token, the stablecoin or another listed token, the converter takes its fifth.
+/// The rest of a fee in the staking-derived token is staked for the agent; the rest of any other fee goes to the
+/// agent's Safe. A fee in the agent's own token goes to the Safe whole. A fee in a token that is not listed waits here.
 /// Off the primary chain there is no pool: the rest of a fee in the staking-derived token goes to the Safe.
 /// A position comes by `safeTransferFrom` with the agent as data. Its liquidity never leaves. Anyone may add to it.
 /// Units: those of the fee token.
-/// Trust: no account has a role. A token of a position may be hostile: it can lose or fake fees in itself, of all agents
-/// that have such a position, and of no other token.
+/// Trust: no account has a role. A token of a position may be hostile: it can lose or fake fees in itself, of all
+/// agents that have such a position, and of no other token.
 interface IAgentFeeLocker is IERC721Receiver {
     /// @notice The position belongs to the agent from now on.
     event Locked(address indexed agent, uint256 indexed positionId);
@@ -67,9 +67,10 @@ interface IAgentFeeLocker is IERC721Receiver {
     /// @notice The fees of an agent that are here: collected, and not released yet.
     function waiting(address agent, address feeToken) external view returns (uint256);
 
-    /// @notice Collects the fees of a position and releases what waits of its agent in both tokens, where it can. Anyone
-    /// may call it.
-    /// @dev A release that fails leaves its amount waiting, and does not stop the other. Reverts with {UnknownPosition}.
+    /// @notice Collects the fees of a position and releases what waits of its agent in both tokens, where it can.
+    /// Anyone may call it.
+    /// @dev A release that fails leaves its amount waiting, and does not stop the other. Reverts with
+    /// {UnknownPosition}.
     function collect(uint256 positionId) external;
 
     /// @notice Passes on what waits of an agent in a token. Anyone may call it.
@@ -78,8 +79,8 @@ interface IAgentFeeLocker is IERC721Receiver {
 }
 
 /// @title IPositionManager
-/// @notice The functions of Uniswap's NonfungiblePositionManager that the locker calls. Its own interface needs an older
-/// OpenZeppelin.
+/// @notice The functions of Uniswap's NonfungiblePositionManager that the locker calls. Its own interface needs an
+/// older OpenZeppelin.
 interface IPositionManager {
     /// @dev Uniswap returns these as separate values, which have the same encoding.
     struct Position {
