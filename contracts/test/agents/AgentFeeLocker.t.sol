@@ -117,6 +117,20 @@ contract AgentFeeLockerTest is AgentsTest {
         assertGt(usdc.balanceOf(next), 0);
     }
 
+    /// @dev A wallet's estimate is the least gas with which the call succeeds.
+    function testCollect_withTheLeastGasReleases() public {
+        (IUniswapV3Pool market, uint256 id) = open(staking);
+        feeIn(market, staking, 1e18);
+        feeIn(market, own, 1e18);
+        bool succeeded;
+        for (uint256 limit = 200_000; !succeeded; limit += 2_000) {
+            uint256 before = vm.snapshotState();
+            (succeeded,) = address(locker).call{gas: limit}(abi.encodeCall(locker.collect, (id)));
+            if (!succeeded) vm.revertToState(before);
+        }
+        assertNothingWaits(staking, own);
+    }
+
     /// @dev Off the primary chain nothing can be staked.
     function testRelease_withoutAPool() public {
         locker = deployLocker(IInferenceStaking(address(0)));

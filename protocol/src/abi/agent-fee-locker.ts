@@ -21,6 +21,7 @@ export const agentFeeLockerAbi = [
   {"type":"error","name":"OnlyPositionManager","inputs":[]},
   {"type":"error","name":"ReentrancyGuardReentrantCall","inputs":[]},
   {"type":"error","name":"SafeERC20FailedOperation","inputs":[{"name":"token","type":"address"}]},
+  {"type":"error","name":"TooLittleGas","inputs":[]},
   {"type":"error","name":"UnknownAgent","inputs":[{"name":"agent","type":"address"}]},
   {"type":"error","name":"UnknownPosition","inputs":[{"name":"positionId","type":"uint256"}]},
   {"type":"error","name":"AddressEmptyCode","inputs":[{"name":"target","type":"address"}]},

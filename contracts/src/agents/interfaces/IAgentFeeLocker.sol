@@ -43,6 +43,9 @@ interface IAgentFeeLocker is IERC721Receiver {
     /// @notice No fees of the agent wait in this token.
     error NothingWaiting();
 
+    /// @notice The gas does not suffice for a release.
+    error TooLittleGas();
+
     /// @notice The registry of agents.
     function REGISTRY() external view returns (IAgentRegistry);
 
@@ -70,7 +73,7 @@ interface IAgentFeeLocker is IERC721Receiver {
     /// @notice Collects the fees of a position and releases what waits of its agent in both tokens, where it can.
     /// Anyone may call it.
     /// @dev A release that fails leaves its amount waiting, and does not stop the other. Reverts with
-    /// {UnknownPosition}.
+    /// {UnknownPosition} or {TooLittleGas}.
     function collect(uint256 positionId) external;
 
     /// @notice Passes on what waits of an agent in a token. Anyone may call it.
