@@ -8,6 +8,7 @@ import { findConversions, findPurchases } from "./fees.ts";
 import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chain.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { findPayments } from "./payments.ts";
+import { findCollections } from "./positions.ts";
 import { type Service, startLoop } from "./process.ts";
 import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
@@ -63,6 +64,7 @@ function findersOn(chains: readonly KeeperChain[], minPayment: bigint): TaskFind
     ...(secondaries.length > 0 ? findTransits(primary, secondaries) : []),
     ...having("tokenBridge").map(findDeliveries),
     findPayments(primary, minPayment),
+    ...having("agentFeeLocker").map((chain) => findCollections(chain, minPayment)),
     ...having("agentFeeConverter").map((chain) => findConversions(chain, minPayment)),
     ...(hasContract(primary, "agentRegistry") ? [findPurchases(primary, minPayment)] : []),
   ];
