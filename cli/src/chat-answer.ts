@@ -43,9 +43,11 @@ export async function answerOf(
     } catch (error) {
       if (!signal.aborted) throw error;
       isStopped = true;
+    } finally {
+      context.write(screen.end());
     }
   });
-  context.write(`${screen.end()}${text.endsWith("\n") ? "" : "\n"}`);
+  context.write(text.endsWith("\n") ? "" : "\n");
   const { prompt_tokens: input = null, completion_tokens: output = null, cost_nano_usd: cost = null } = usage ?? {};
   const paid =
     cost === null ? "its cost is in the receipt" : `${usd(cost)} for ${input} input and ${output} output tokens`;

@@ -73,7 +73,7 @@ test("the page gets the terms, and the browser returns the signed message", asyn
   const { message } = await signed;
   await done;
   match(message, /keys\?name=infer%20on%20b%C3%BCro&limit=5.00&limit_reset=daily$/);
-  match(opened[0] ?? "", /^https:\/\/gateway\.example\/#\/login\?callback=http/);
+  match(opened[0] ?? "", /^https:\/\/gateway\.example\/login\?callback=http/);
 });
 
 test("a code of another site or for other terms is refused, and the login continues", async () => {

@@ -47,7 +47,7 @@ export const logout = command({
     `Logged out of ${gateway}. The key ${key} stays valid there until \`infer keys revoke ${key}\`.`,
 });
 
-const pages = ["dollars", "keys", "spending", "models", "agents", "verify", "status"] as const;
+const pages = ["chat", "models", "keys", "activity", "funds", "agents", "verify", "status", "settings"] as const;
 
 export const open = command({
   name: "open",
@@ -56,7 +56,7 @@ export const open = command({
   options: gatewayOptions,
   output: z.strictObject({ url: z.string() }),
   async run(context, { arguments: { page = "" }, options }) {
-    const url = `${gatewayOf(context, options).gateway}/#/${page}`;
+    const url = `${gatewayOf(context, options).gateway}/${page}`;
     if (context.isInteractive) context.openPage(url);
     return { url };
   },

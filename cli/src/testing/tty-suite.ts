@@ -53,7 +53,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     try {
       const account = privateKeyToAccount(generatePrivateKey());
       const login = await openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
-      const [url] = await login.shows(/http:\S+#\/login\?\S+/);
+      const [url] = await login.shows(/http:\S+\/login\?\S+/);
       await login.shows(/paste the code that it shows: /);
       login.type("half of it\r");
       await login.shows(/copy all of it[\s\S]*paste the code that it shows: /);
