@@ -38,8 +38,8 @@ const packages: Record<string, string> = {
 const mayDepend: Record<string, readonly string[]> = {
   contracts: ["viem", "zod"],
   protocol: ["hash-wasm", "ox", "viem", "zod"],
-  gateway: ["hono", "viem", "zod"],
   chain: ["@ethereumjs/mpt", "viem"],
+  gateway: ["@modelcontextprotocol/server", "hono", "viem", "zod"],
   "hosts/node": [
     "@hono/node-server",
     "@opentelemetry/api",

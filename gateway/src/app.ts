@@ -1,14 +1,14 @@
 import { GatewayError } from "@inference/protocol/errors";
 import { Hono } from "hono";
 import type { Gateway } from "./gateway.ts";
-import type { GatewayContext, GatewayEnv, Handler, HostBindings } from "./http/context.ts";
+import type { App, GatewayContext, GatewayEnv, Handler } from "./http/context.ts";
 import { errorResponse } from "./http/errors.ts";
 import { everyRequest } from "./http/every-request.ts";
 import { endpoints } from "./routes/all.ts";
 import { dashboardAt } from "./routes/dashboard-page.ts";
 import type { Endpoint } from "./routes/endpoint.ts";
 
-export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
+export type { App };
 
 /**
  * The gateway as an HTTP service. A path that no endpoint has is 404, even if the provider has it; a browser gets the
@@ -17,7 +17,7 @@ export type App = { fetch(request: Request, host?: HostBindings): Response | Pro
 export function makeApp(gateway: Gateway): App {
   const app = new Hono<GatewayEnv>({ strict: false });
   const asEvery = everyRequest(gateway);
-  for (const [pattern, handle] of handlersByPattern(gateway)) app.all(pattern, asEvery(handle));
+  for (const [pattern, handle] of handlersByPattern(gateway, app)) app.all(pattern, asEvery(handle));
   app.notFound(asEvery((context) => dashboardAt(context) ?? notFound(context)));
   return app;
 }
@@ -28,10 +28,10 @@ const MAX_SHOWN = 200;
 type Served = { path: string; endpoint: Endpoint };
 
 /** One handler for each path, by the path's pattern in the router. */
-function handlersByPattern(gateway: Gateway): Map<string, Handler> {
+function handlersByPattern(gateway: Gateway, app: App): Map<string, Handler> {
   const served = endpoints.flatMap((endpoint) => endpoint.paths.map((path): Served => ({ path, endpoint })));
   const byPath = Map.groupBy(served, ({ path }) => path);
-  const handlers = new Map([...byPath].map(([path, here]) => [path, byMethod(gateway, here)]));
+  const handlers = new Map([...byPath].map(([path, here]) => [path, byMethod(gateway, here, app)]));
   const open = new Set(served.filter(({ endpoint }) => endpoint.takesRest).map(({ path }) => path));
   const paths = [...handlers.keys()];
   const patterns = new Map<string, Handler>();
@@ -64,8 +64,8 @@ function isMatchedBy(path: string, other: string, open: ReadonlySet<string>): bo
 }
 
 /** The handler of a path, which calls the handler of the requested method. */
-function byMethod(gateway: Gateway, here: readonly Served[]): Handler {
-  const handlers = new Map(here.map((served) => [served.endpoint.method as string, counted(gateway, served)]));
+function byMethod(gateway: Gateway, here: readonly Served[], app: App): Handler {
+  const handlers = new Map(here.map((served) => [served.endpoint.method as string, counted(gateway, served, app)]));
   const otherwise = methodNotAllowed([...handlers.keys()]);
   return function byMethod(context) {
     const { method } = context.req;
@@ -77,11 +77,11 @@ function byMethod(gateway: Gateway, here: readonly Served[]): Handler {
 }
 
 /** Requests are counted by path: an endpoint that is served at two paths has two counters. */
-function counted(gateway: Gateway, { path, endpoint }: Served): Handler {
+function counted(gateway: Gateway, { path, endpoint }: Served, app: App): Handler {
   const route = gateway.metrics.route(`${endpoint.method} ${path}`);
   return function counted(context) {
     context.set("route", route);
-    return endpoint.handle(context, endpoints);
+    return endpoint.handle(context, endpoints, app);
   };
 }
 

@@ -28,6 +28,8 @@ export type Environment = {
   gzip?: (text: string) => Uint8Array<ArrayBuffer>;
   upstream: UpstreamTransport;
   webhooks: WebhookTransport;
+  /** Loads the MCP library, which takes 80 ms of processor time. */
+  mcpSdk(): Promise<typeof import("./mcp-sdk.ts")>;
   /**
    * Reads a body in another thread, and takes its bytes. Absent: bodies are read where they arrive, and the host's
    * `mostBodyBytes` must be at most `limits.wholeBodyBytes`.

@@ -127,6 +127,7 @@ export function openFixture(settings: Partial<GatewayConfig> = {}, given: Partia
           throw new UpstreamFailure("not_sent", "there is no provider here");
         },
       },
+      mcpSdk: () => import("../src/mcp-sdk.ts"),
       webhooks: {
         async post() {
           throw new WebhookFailure("unreachable");

@@ -48,5 +48,7 @@ export type HostBindings = {
   /** Begins a response whose bytes are sent while they arrive. Absent on a host where a web stream costs no more. */
   openOutlet?: OpenOutlet | undefined;
 };
+/** The gateway as an HTTP service. */
+export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
 export type GatewayContext = Context<GatewayEnv>;
 export type Handler = (context: GatewayContext) => Response | Promise<Response>;

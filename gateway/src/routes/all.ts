@@ -27,6 +27,7 @@ import { setKeyTerms } from "./keys-id-limit.ts";
 import { rollKey } from "./keys-id-roll.ts";
 import { getKeyMessage } from "./keys-message.ts";
 import { getLlmsText } from "./llms.ts";
+import { postMcp } from "./mcp.ts";
 import { createMessage } from "./messages.ts";
 import { countTokens } from "./messages-count-tokens.ts";
 import { getMetrics } from "./metrics.ts";
@@ -36,6 +37,7 @@ import { getModel } from "./models-id.ts";
 import { getModelTraits } from "./models-traits.ts";
 import { getOpenApi } from "./openapi.ts";
 import { getPrices } from "./prices-snapshot.ts";
+import { quoteChat } from "./quote.ts";
 import { listReconciliations } from "./reconciliations.ts";
 import { getReconciliation } from "./reconciliations-day.ts";
 import { createResponse } from "./responses.ts";
@@ -54,6 +56,7 @@ export const endpoints: readonly Endpoint[] = [
   createResponse,
   createMessage,
   countTokens,
+  quoteChat,
   createEmbeddings,
   createImage,
   generateImage,
@@ -99,6 +102,7 @@ export const endpoints: readonly Endpoint[] = [
   getContracts,
   getHealth,
   getMetrics,
+  postMcp,
   getRoot,
   getAsset,
   getOpenApi,

@@ -1,5 +1,5 @@
 import type { Operation } from "../docs/operation.ts";
-import type { GatewayContext } from "../http/context.ts";
+import type { App, GatewayContext } from "../http/context.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { BodyParser } from "../inference/requests/body-job.ts";
 
@@ -16,8 +16,15 @@ export type Endpoint = Operation & {
   handle: EndpointHandler;
 };
 
-/** @param endpoints All endpoints, for those that document them. */
-export type EndpointHandler = (context: GatewayContext, endpoints: readonly Endpoint[]) => Response | Promise<Response>;
+/**
+ * @param endpoints All endpoints, for those that document them.
+ * @param app Serves a request of an endpoint to another endpoint, as if the client had sent it.
+ */
+export type EndpointHandler = (
+  context: GatewayContext,
+  endpoints: readonly Endpoint[],
+  app: App,
+) => Response | Promise<Response>;
 
 /** Inference, and what its clients read of their account, is the same under both prefixes. */
 export const apiPrefixes = ["/api/v1", "/v1"] as const;

@@ -20,6 +20,7 @@ import { testIdempotency } from "./idempotency.ts";
 import { testKeyTerms } from "./key-terms.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testCeiling, testLimits } from "./limits.ts";
+import { testMcp } from "./mcp.ts";
 import { testMedia } from "./media.ts";
 import { testMessages } from "./messages.ts";
 import { testOtherClients } from "./other-clients.ts";
@@ -65,6 +66,7 @@ export function testClients(start: StartHost): void {
   testOtherClients(start);
   testClientBodies(start);
   testCodex(start);
+  testMcp(start);
   testResponses(start);
   testMessages(start);
 }

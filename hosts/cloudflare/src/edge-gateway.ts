@@ -2,6 +2,7 @@ import { createChainReader } from "@inference/chain/reader";
 import dashboard from "@inference/dashboard/site.json" with { type: "json" };
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import * as mcpSdk from "@inference/gateway/mcp-sdk";
 import type { Bindings } from "./bindings.ts";
 import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
 import { makeKeyValue } from "./key-value.ts";
@@ -37,6 +38,7 @@ export function openEdgeGateway(
     ...(dashboard === null ? {} : { dashboard }),
     upstream,
     webhooks,
+    mcpSdk: async () => mcpSdk,
     log,
     timers,
   };

@@ -114,6 +114,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     gzip,
     upstream,
     webhooks,
+    mcpSdk: () => import("@inference/gateway/mcp-sdk"),
     readLargeBody: bodies.read,
     log,
     tracing,

@@ -55,6 +55,17 @@ export const chatChunk = z.looseObject({
   usage: usage.nullish(),
 });
 
+/** The most that a chat request can cost. */
+export const quoteAnswer = z.strictObject({
+  data: z.strictObject({
+    model: z.string().describe("The model that an alias stands for."),
+    ...amounts("max_cost"),
+    max_prompt_tokens: count.describe("A bound, from the bytes of the prompt."),
+    max_completion_tokens: count.describe("Of all choices: the output limit, or the model's maximum without one."),
+    price_snapshot: z.string().describe("The prices of the quote: GET /api/v1/prices/{snapshot}."),
+  }),
+});
+
 export const embeddingsAnswer = z.looseObject({
   object: z.literal("list"),
   model: z.string(),

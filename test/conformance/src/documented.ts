@@ -95,6 +95,7 @@ export const someAddress = `0x${"5".repeat(40)}`;
 export const expectedRoutes: readonly DocumentedRoute[] = [
   ...prefixes.flatMap((prefix): DocumentedRoute[] => [
     ...Object.keys(paidBodies).map((path): DocumentedRoute => ({ method: "POST", path: prefix + path, use: "paid" })),
+    { method: "POST", path: `${prefix}/quote`, use: "paid" },
     { method: "GET", path: `${prefix}/models`, use: "models" },
     { method: "GET", path: `${prefix}/models/sim-small`, use: "models" },
     { method: "GET", path: `${prefix}/models/traits`, use: "models" },
@@ -133,6 +134,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/api/v1/contracts", use: "public" },
   { method: "GET", path: "/healthz", use: "public" },
   { method: "GET", path: "/metrics", use: "operator" },
+  { method: "POST", path: "/mcp", use: "models" },
   { method: "GET", path: "/", use: "public" },
   { method: "GET", path: "/assets/{name}", use: "public" },
   { method: "GET", path: "/openapi.json", use: "public" },

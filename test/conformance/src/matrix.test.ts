@@ -265,14 +265,13 @@ function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kin
   if (path === "/assets/{name}") return "404 not_found";
   // Nothing in the path is an address here.
   if (use === "public") return needsQuery || path.includes("{") ? "400 invalid_request" : "200";
-  if (use === "models" && kind === "none") return "200";
-  if (use === "own" && kind === "none") return done;
+  if ((use === "models" || use === "own") && kind === "none") return done;
   if (use === "signed") return "400 invalid_request";
   if (use === "operator") return "404 not_found|401 (missing_credentials|invalid_api_key)";
   // Ending a session again is harmless.
   if (use === "session" && kind === "an ended session") return done;
   if (refusal !== undefined) return refusal;
-  if (use === "models") return "200";
+  if (use === "models") return done;
   if (use === "own") return kind === "an agent's session" ? wrongIdentity : done;
   if (use === "paid" && paidBody(path) === undefined) return "400 \\w+";
   if (use === "paid") return kind === "a key" ? "200" : "200|402 capacity_exhausted";
@@ -284,8 +283,8 @@ function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kin
 
 function doneOf(method: string, path: string): string {
   if (method === "DELETE" && path === "/auth") return "204";
-  // A webhook needs a URL.
-  if (method === "POST" && path === "/api/v1/webhooks") return "400 invalid_request";
+  // A webhook needs a URL, and a message of MCP a method.
+  if (method === "POST" && ["/api/v1/webhooks", "/mcp"].includes(path)) return "400 invalid_request";
   return path.includes("{") ? "404 not_found" : "200";
 }
 

@@ -115,6 +115,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     gzip,
     upstream,
     webhooks,
+    mcpSdk: () => import("@inference/gateway/mcp-sdk"),
     readLargeBody: bodies.read,
     log,
     tracing: options.tracing,
