@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { DocumentedGateway, Operation } from "./operation.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
+import { skillSteps } from "./skill-text.ts";
 import { snippets } from "./snippets.ts";
 import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
@@ -28,6 +29,8 @@ export function makeLlmsText(operations: readonly Operation[], at: DocumentedGat
 - \`usage.cost\` is what was charged, in dollars; the receipt is at ${baseUrl}/api/v1/generation?id=<x-request-id>.
 - An answer that comes whole may take 10 minutes to begin and have 1 GiB; a request may take 14 minutes. What is given
   up then is charged as if you had left: the provider may bill it. Streams are charged for what was delivered.
+- The same as tools (MCP, Streamable HTTP): ${baseUrl}/mcp, with the key as bearer token. Codex:
+  \`codex mcp add gateway --url ${baseUrl}/mcp --bearer-token-env-var INFERENCE_API_KEY\`
 - Errors are OpenAI's object, \`{"error":{"message","type","param","code"}}\`. Try again if \`x-should-retry\` is \`true\`,
   after \`retry-after\` seconds. The codes are below.
 
@@ -43,7 +46,9 @@ ${at.coding.why === null ? "" : `${at.coding.why}\n\n`}${toolSetups({ ...at, ...
 
 ${otherTools}
 
-## From dollars to a key
+${skillSteps(at)}
+
+## From dollars to a key, as a program
 
 A wallet with dollars and gas on one of the chains runs this program (\`npm install viem\`):
 \`PRIVATE_KEY=0x... CHAIN_ID=... node first-key.mjs\`. Addresses and ABIs: ${baseUrl}/api/v1/contracts.
@@ -74,6 +79,7 @@ ${exampleMessage(at)}
 
 - [Reference](${baseUrl}/docs): every endpoint, field and error, with examples for several clients
 - [OpenAPI 3.1](${baseUrl}/openapi.json): the same for machines
+- [Skill](${baseUrl}/skill.md): the steps above as a skill for agents
 
 ## Endpoints
 

@@ -42,6 +42,7 @@ import { listReconciliations } from "./reconciliations.ts";
 import { getReconciliation } from "./reconciliations-day.ts";
 import { createResponse } from "./responses.ts";
 import { getRoot } from "./root.ts";
+import { getSkill } from "./skill.ts";
 import { getStatements } from "./statements.ts";
 import { listStatementUses } from "./statements-uses.ts";
 import { getStatus } from "./status.ts";
@@ -108,4 +109,5 @@ export const endpoints: readonly Endpoint[] = [
   getOpenApi,
   getDocs,
   getLlmsText,
+  getSkill,
 ];

@@ -140,6 +140,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/openapi.json", use: "public" },
   { method: "GET", path: "/docs", use: "public" },
   { method: "GET", path: "/llms.txt", use: "public" },
+  { method: "GET", path: "/skill.md", use: "public" },
 ];
 
 /** Routes of other services and of the provider, and other spellings of the gateway's routes. */
