@@ -1,8 +1,8 @@
 // The flags of the programs behind npm's scripts. `npm start --fresh` gives the flag to npm, which puts it into the
-// environment, and not to the program: it is meant as `npm start -- --fresh`. Help is npm's own, and stays so.
+// environment, and not to the program: it is meant as `npm start -- --fresh`. Help and version are npm's own, and stay so.
 export const flags = {
   "test/devnet/src/main.ts": ["fresh"],
-  "hosts/node/src/main.ts": ["check"],
+  "hosts/node/src/main.ts": ["check", "settings"],
   "tools/test.ts": ["name", "watch", "inspect", "serial", "deep", "part", "budgets"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/local/main.ts": ["wrangler"],

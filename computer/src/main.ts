@@ -5,8 +5,21 @@ import { requireComputer } from "./registry.ts";
 import { startSelling } from "./seller.ts";
 import { readComputerSettings } from "./settings.ts";
 
+const usage = `Usage: npm run computer
+
+Keeps the offer of an agent's capacity in force at a gateway. computer/README.md describes its variables:
+
+  GATEWAY_URL, AGENT_TOKEN                                       Required.
+  COMPUTER_KEYSTORE, COMPUTER_PASSWORD_FILE, COMPUTER_PASSWORD   The computer's key; COMPUTER_KEY in their place.
+  SHARE_BPS, PRIMARY_RPC_URL, POLL_MS                            Optional.
+
+Options:
+  --help     Print this text.
+  --version  Print the version.
+`;
+
 /** `npm run computer`: sells until a signal ends it. */
-await runProcess("computer", async () => {
+await runProcess({ name: "computer", usage }, async () => {
   const settings = await readComputerSettings(process.env);
   const { agentToken, account, shareBps, pollMs } = settings;
   const gateway = connectGateway(settings.gatewayUrl, { agentToken, account });

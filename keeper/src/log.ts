@@ -2,9 +2,18 @@
 export type Log = (level: "info" | "alert", event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 /** Writes one JSON object a line to stderr. */
-export const log: Log = (level, event, fields = {}) => {
-  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
+export const log: Log = (...line) => {
+  process.stderr.write(textOf(...line));
 };
+
+/** Writes one JSON object a line to stdout. */
+export const tell: Log = (...line) => {
+  process.stdout.write(textOf(...line));
+};
+
+function textOf(...[level, event, fields = {}]: Parameters<Log>): string {
+  return `${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`;
+}
 
 /** The message of an error on one line. */
 export function oneLine(error: unknown): string {

@@ -1,14 +1,27 @@
 import { startKeeper } from "./keeper.ts";
-import { log } from "./log.ts";
+import { log, tell } from "./log.ts";
 import { runProcess } from "./process.ts";
 import { readKeeperSettings } from "./settings.ts";
 
 /** The keeper as a process, with settings from its environment. */
 process.umask(0o077);
-await runProcess("keeper", () => {
+const usage = `Usage: npm run keeper
+
+Makes the calls that anyone may make on the chains: flush, book, deliver, pay, convert, buy. keeper/README.md has more.
+
+Variables of the environment:
+  KEEPER_FILE  The JSON file with the settings. deploy/keeper.example.json is one.
+  KEEPER_KEY   The private key that pays the gas: 0x and 64 hexadecimal digits.
+
+Options:
+  --help     Print this text.
+  --version  Print the version.
+`;
+
+await runProcess({ name: "keeper", usage }, () => {
   const settings = readKeeperSettings(process.env);
   const keeper = startKeeper(settings, { now: Date.now, log });
   const chains = settings.chains.map(({ name }) => name);
-  process.stdout.write(`${JSON.stringify({ event: "keeping", chains })}\n`);
+  tell("info", "keeping", { chains });
   return keeper;
 });

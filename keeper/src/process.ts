@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import manifest from "../package.json" with { type: "json" };
 import { oneLine } from "./log.ts";
 
 /** A service of a process: keeper or agent's computer. */
@@ -8,12 +10,24 @@ export type Service = {
   stop(): Promise<void>;
 };
 
+export type Program = {
+  name: string;
+  /** The text that `--help` prints. */
+  usage: string;
+};
+
 /**
  * Runs a service until a signal ends it. A service that cannot start, go on or stop ends the process with code 1 and
- * one line.
+ * one line. `--help` and `--version` print a text and end.
  */
-export async function runProcess(name: string, start: () => Service | Promise<Service>): Promise<void> {
+export async function runProcess({ name, usage }: Program, start: () => Service | Promise<Service>): Promise<void> {
   try {
+    const options = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } as const;
+    const { help, version } = parseArgs({ options }).values;
+    if (help || version) {
+      process.stdout.write(help ? usage : `${manifest.version}\n`);
+      process.exit(0);
+    }
     const service = await start();
     let isStopping = false;
     const stop = (): void => {

@@ -1,24 +1,22 @@
 import { readFileSync } from "node:fs";
 import inspector from "node:inspector";
-import { parseArgs } from "node:util";
 import { makeReceiptKey } from "@inference/gateway/auth/receipt-key";
 import { parseSettings, SettingsError, secretOf } from "@inference/gateway/settings";
+import { readArguments } from "./arguments.ts";
 import { backUpLedger } from "./backup.ts";
 import { checkKey, checkProvider } from "./check.ts";
 import { startError } from "./database.ts";
 import { log, logWhatIsPrinted, tell } from "./log.ts";
 import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
+import { readSettingsFile } from "./settings-file.ts";
 import { withSettlerKey } from "./settler-key.ts";
 import { startNodeGateway } from "./start.ts";
 import { startWatchdog } from "./watchdog.ts";
 
-/** The commands, with the least and the most words that follow them. */
-const wordCounts = { backup: [1, 1], restore: [1, 2], "receipt-key": [0, 0] } as const;
-
 /**
- * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
- * one line. With `--check` it checks its settings, the provider's key, prices and answers, and ends. With `backup <file>` it
+ * `npm run gateway`: the gateway alone, with settings from the environment, and from a file with `--settings`. If it
+ * cannot run, it ends with an error of one line. With `--check` it checks its settings, the provider's key, prices and answers, and ends. With `backup <file>` it
  * copies the ledger, with `restore <partition>` it puts a part of the ledger right, and ends. With `receipt-key` it
  * needs GATEWAY_SECRET alone, says the public key of receipts, and ends.
  */
@@ -26,7 +24,13 @@ const wordCounts = { backup: [1, 1], restore: [1, 2], "receipt-key": [0, 0] } as
 process.umask(0o077);
 logWhatIsPrinted();
 try {
-  const { check, command, words } = readArguments();
+  const given = readArguments(process.argv.slice(2));
+  if (typeof given === "string") {
+    process.stdout.write(given);
+    process.exit(0);
+  }
+  const { check, command, words } = given;
+  if (given.file !== undefined) readSettingsFile(given.file, process.env);
   const [first = "", second] = words;
   if (command === "receipt-key") {
     const secret = secretOf(parseSettings(nodeSettings.pick({ GATEWAY_SECRET: true }), process.env));
@@ -66,28 +70,6 @@ try {
   process.on("SIGTERM", stop);
 } catch (error) {
   exitWith(startError(error));
-}
-
-type Arguments = { check: boolean; command?: keyof typeof wordCounts; words: string[] };
-
-function readArguments(): Arguments {
-  const options = { check: { type: "boolean", default: false } } as const;
-  const { values, positionals } = parseArgs({ options, allowPositionals: true });
-  const { check } = values;
-  const [name, ...words] = positionals;
-  if (name === undefined) return { check, words };
-  if (isCommand(name)) {
-    const [least, most] = wordCounts[name];
-    if (words.length >= least && words.length <= most) return { check, command: name, words };
-  }
-  throw new SettingsError(
-    `There is no command \`${positionals.join(" ")}\`: only \`backup <file>\`, \`restore <partition> [<backup>]\` and ` +
-      "`receipt-key`.",
-  );
-}
-
-function isCommand(name: string): name is keyof typeof wordCounts {
-  return Object.hasOwn(wordCounts, name);
 }
 
 function readPrices(file: string): string {

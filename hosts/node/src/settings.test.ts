@@ -12,6 +12,7 @@ import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkProvider } from "./check.ts";
 import { type NodeSettings, nodeSettings } from "./settings.ts";
+import { readSettingsFile } from "./settings-file.ts";
 import { startProvider } from "./testing/site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));
@@ -115,6 +116,22 @@ test("a setting that is not given has its default, and a URL loses its last slas
   assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
   assert.deepEqual(config.chainIds, [31337]);
   assert.equal(config.drainMs, 25_000, "as long as at the edge");
+});
+
+test("a settings file gives what the environment lacks, and an unknown name or a missing file is one clear error", () => {
+  const file = join(folder, "gateway.env");
+  writeFileSync(file, `CHAINS='[\n  {}\n]'\nOTEL_SERVICE_NAME=kit\nPORT=1\nHOST=h # a comment`, { mode: 0o600 });
+  const environment: Record<string, string> = { PORT: "2", HOST: "" };
+  readSettingsFile(file, environment);
+  assert.deepEqual(environment, { PORT: "2", HOST: "h", CHAINS: "[\n  {}\n]", OTEL_SERVICE_NAME: "kit" });
+  writeFileSync(file, `GATEWAY_SECRETS=${secret}\nNODE_OPTIONS=--inspect\nPORT=1`);
+  assert.throws(() => readSettingsFile(file, {}), {
+    message:
+      `The gateway cannot start. Unknown names in ${file}:\n` +
+      "  GATEWAY_SECRETS: is not a setting. docs/configuration.md lists all\n" +
+      "  NODE_OPTIONS: is not a setting. docs/configuration.md lists all",
+  });
+  assert.throws(() => readSettingsFile(`${file}x`, {}), { message: `--settings: ${file}x cannot be read (ENOENT).` });
 });
 
 test("a chain that contradicts PRIMARY_ANCHOR or a contract's address ends the start with one line", async () => {

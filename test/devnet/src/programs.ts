@@ -36,7 +36,7 @@ export const programs = {
     name: "keeper",
     script: at("../../../keeper/src/main.ts"),
     log: "keeper.log",
-    ready: /^\{"event":"keeping"/,
+    ready: /"event":"keeping"/,
   },
   computer: {
     name: "computer",

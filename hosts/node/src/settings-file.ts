@@ -1,0 +1,36 @@
+import { readFileSync, statSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { SettingsError } from "@inference/gateway/settings";
+import { log } from "./log.ts";
+import { nodeSettings } from "./settings.ts";
+
+/** Settings that the OpenTelemetry library reads by itself. */
+const OF_OPENTELEMETRY = /^OTEL_/;
+
+/**
+ * Reads a file of NAME=value lines, as `node --env-file` does, into the environment. A variable that the environment
+ * has, and that is not empty, is left as it is. Warns if all users may read the file.
+ *
+ * @throws {@link SettingsError} if the file cannot be read, or has a name that is not a setting. It has no value.
+ */
+export function readSettingsFile(file: string, environment: NodeJS.ProcessEnv): void {
+  const settings = parseEnv(textOf(file));
+  const unknown = Object.keys(settings).filter(
+    (name) => !Object.hasOwn(nodeSettings.shape, name) && !OF_OPENTELEMETRY.test(name),
+  );
+  if (unknown.length > 0) {
+    const lines = unknown.map((name) => `\n  ${name}: is not a setting. docs/configuration.md lists all`);
+    throw new SettingsError(`The gateway cannot start. Unknown names in ${file}:${lines.join("")}`);
+  }
+  for (const [name, value] of Object.entries(settings)) environment[name] ||= value ?? "";
+}
+
+function textOf(file: string): string {
+  try {
+    if ((statSync(file).mode & 0o004) !== 0)
+      log("warn", "settings_file_readable", { file, action: `chmod 600 ${file}` });
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SettingsError(`--settings: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
