@@ -47,6 +47,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "@opentelemetry/resources",
     "@opentelemetry/sdk-trace",
     "ipaddr.js",
+    "prom-client",
     "undici",
     "zod",
   ],

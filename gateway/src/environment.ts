@@ -38,6 +38,8 @@ export type Environment = {
   log: Log;
   /** Absent: no spans are made. The `traceparent` of a paid request goes to the provider either way. */
   tracing?: Tracing | undefined;
+  /** The process's own metrics, in Prometheus' text format, ending with a line break. */
+  processMetrics?: (() => Promise<string>) | undefined;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */
   background(work: Promise<unknown>): void;
   timers: Timers;

@@ -33,7 +33,8 @@ export const getMetrics = endpoint({
     if (!isSame(sent, metricsToken))
       fail("invalid_api_key", "The token is not METRICS_TOKEN. See the gateway's settings.");
     const text = exposition(gateway.metrics.counts, await readGauges(gateway, at), gateway.providerCosts.byModel);
-    return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+    const ofProcess = (await gateway.environment.processMetrics?.()) ?? "";
+    return context.body(text + ofProcess, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
 });
 

@@ -7,6 +7,7 @@ import { backUpLedger } from "./backup.ts";
 import { checkKey, checkProvider } from "./check.ts";
 import { startError } from "./database.ts";
 import { log, logWhatIsPrinted, tell } from "./log.ts";
+import { noteBackup } from "./process-metrics.ts";
 import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 import { readSettingsFile } from "./settings-file.ts";
@@ -40,6 +41,7 @@ try {
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   if (command === "backup") {
     tell("backed_up", backUpLedger(settings.DATABASE_FILE, first));
+    noteBackup(settings.DATABASE_FILE, new Date());
     process.exit(0);
   }
   if (command === "restore") {

@@ -24,6 +24,7 @@ import { listedOnDays } from "./listed-costs.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import { openDollarFollower, openStatements, startPolling } from "./polling.ts";
+import { openProcessMetrics } from "./process-metrics.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -88,7 +89,8 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const { client, watcher, settler } = money;
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
-  await watcher.poll();
+  const first = await watcher.poll();
+  if (first.outcome === "waiting") log("warn", "chain_not_read", { reason: first.reason });
   const dollars = openDollarFollower(settings, keyValue);
   const webhooks = openWebhooks({ local: config.operator.webhookTargets === "local" });
   const bodies = openBodyThread(config.secret);
@@ -118,6 +120,8 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     readLargeBody: bodies.read,
     log,
     tracing,
+    processMetrics:
+      config.operator.metricsToken === null ? undefined : await openProcessMetrics(settings.DATABASE_FILE),
     background: background.add,
     timers,
   };
