@@ -44,6 +44,30 @@ describe("Codex", { skip }, () => {
     });
   }
 
+  test("lists the tools of the MCP server, and calls them", async () => {
+    const { key } = await account.makeKey();
+    const chat = { model: "sim-small", max_tokens: 20, messages: [{ role: "user", content: "A word on harbours." }] };
+    const calls = [
+      { name: "mcp__gateway__credits", arguments: {} },
+      { name: "mcp__gateway__chat", arguments: chat },
+    ];
+    const task = { model: "sim-small", script: [{ calls }, { say: "Done." }], mcp: true };
+    const { code, said, bodies } = await runCodex(program, { url: target.url, key }, task);
+    assert.equal(code, 0, said);
+    const offered = bodies[0]?.tools as { name: string; tools?: { name: string }[] }[];
+    const tools = offered.find(({ name }) => name === "mcp__gateway")?.tools ?? [];
+    const names = ["chat", "credits", "models", "prices", "quote", "receipt", "spending", "verify"];
+    assert.deepEqual(tools.map(({ name }) => name).sort(), names, said);
+    const input = (bodies.at(-1)?.input ?? []) as { type: string }[];
+    const outputs = input.filter(({ type }) => type === "function_call_output");
+    assert.equal(outputs.length, 2);
+    assert.match(JSON.stringify(outputs[0]), /total_credits_nano_usd/);
+    assert.match(JSON.stringify(outputs[1]), /chat\.completion/);
+    const receipts = await readReceipts(target, key);
+    assert.equal(receipts.length, bodies.length + 1);
+    assert.ok(receipts.every(({ charge_nano_usd }) => charge_nano_usd > 0));
+  });
+
   test("shows what we say of a budget that is spent, and ends", async () => {
     const { key } = await account.makeKey("limit=0.000001");
     const task = { model: "sim-small", script: [{ say: "Never." }] };

@@ -1,14 +1,20 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { promisify } from "node:util";
 
 /** A model's name, which decides the tools that Codex offers, and the model's answers turn by turn. */
-export type CodexTask = { model: string; script: readonly object[] };
+export type CodexTask = {
+  model: string;
+  script: readonly object[];
+  /** It also has the gateway's MCP server, added by the command of docs/clients.md. */
+  mcp?: boolean;
+};
 
 const PATCH = ["*** Begin Patch", "*** Update File: a.txt", "@@", " one", "-two", "+zwei", " three", "*** End Patch\n"];
 const patch = PATCH.join("\n");
@@ -98,6 +104,20 @@ export async function runCodex(
   const flags = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
   const env = { PATH: process.env.PATH, HOME: folder, CODEX_HOME: folder, INFERENCE_API_KEY: target.key };
   try {
+    if (task.mcp === true) {
+      const added = [
+        "mcp",
+        "add",
+        "gateway",
+        "--url",
+        `${target.url}/mcp`,
+        "--bearer-token-env-var",
+        "INFERENCE_API_KEY",
+      ];
+      await promisify(execFile)(program, added, { cwd: folder, env });
+      // Codex begins its first turn only when the server has told its tools.
+      appendFileSync(join(folder, "config.toml"), "required = true\n");
+    }
     const child = spawn(program, [...flags, prompt], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     const said: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => said.push(bytes));
