@@ -42,6 +42,7 @@ contract AgentFeeLockerTest is AgentsTest {
         assertApproxEqAbs(taken + staked, fee, 2);
         assertEq(taken, (taken + staked) / 5);
         assertApproxEqAbs(own.balanceOf(agentSafe) - own0, feeOf(sold), 2);
+        assertEq(pool.stakeOf(address(agent), address(agent)), staked, "a gift, which nobody can withdraw");
         assertEq(staking.balanceOf(agentSafe), 0);
         assertNothingWaits(staking, own);
         warpTo(1, 0);
