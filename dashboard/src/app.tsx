@@ -13,7 +13,7 @@ import { useSession } from "./wallet/session.ts";
 /** Every page is loaded when it is opened. `needsWallet`: its header loads the code of wallets at once. */
 const PAGES: Readonly<Record<string, { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>> = {
   "": { Page: lazy(() => import("./home/home.tsx")) },
-  chat: { Page: lazy(() => import("./chat/chat.tsx")) },
+  chat: { Page: lazy(() => import("./chat/chat.tsx")), needsWallet: true },
   models: { Page: lazy(() => import("./models/models.tsx")) },
   keys: { Page: lazy(() => import("./keys/keys.tsx")), needsWallet: true },
   activity: { Page: lazy(() => import("./activity/activity.tsx")), needsWallet: true },

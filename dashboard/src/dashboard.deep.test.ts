@@ -39,6 +39,9 @@ const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 const PLACES = [
   "",
   "models",
+  "models/fellside-1",
+  "models?compare=fellside-1,heath-image-pro",
+  "chat",
   "funds",
   "keys",
   "keys/new",

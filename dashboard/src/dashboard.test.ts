@@ -8,6 +8,7 @@ import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { usd } from "./format.ts";
 import { missingChromium, setRule, type WatchedPage } from "./testing/browser.ts";
+import { chatTests, modelTests } from "./testing/chat-suite.ts";
 import {
   added,
   ask,
@@ -75,16 +76,10 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
       equal(new URL(page.url()).pathname, "/activity");
       equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
     });
-
-    test("the quote box says what a request costs at most", async () => {
-      const { page } = opened;
-      await go(page, "models");
-      await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
-      await page.getByLabel("Input tokens").fill("1000");
-      await page.getByLabel("Output tokens").fill("2000");
-      await page.getByText("$0.0054", { exact: true }).waitFor();
-    });
   });
+
+  modelTests();
+  chatTests();
 
   for (const chainId of ACTIVATED_FROM) {
     test(`from no wallet to an answered request, with dollars of chain ${chainId}`, async () => {

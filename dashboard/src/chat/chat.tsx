@@ -112,8 +112,11 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
   };
 
   const shown = chat?.messages ?? [];
-  const next = draft.text === "" && draft.images.length === 0 ? shown : [...shown, questionOf(draft)];
-  const body = bodyOf(limited, next);
+  const isDrafted = draft.text !== "" || draft.images.length > 0;
+  const lastQuestion = shown.findLastIndex(({ role }) => role === "user");
+  const body = bodyOf(limited, isDrafted || shown.length === 0 ? [...shown, questionOf(draft)] : shown);
+  // Before the next message is written, the code is that of the last answer's request.
+  const coded = isDrafted ? body : bodyOf(limited, shown.slice(0, lastQuestion + 1));
   const reserved = mostReserved(body, [model, ...texts.filter(({ id }) => model.fallbacks?.includes(id) === true)]);
   const list = (
     <ChatList
@@ -130,13 +133,13 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
   );
   const rail = (
     <Rail
-      {...{ tab, setTab, change, model, chat, body }}
+      {...{ tab, setTab, change, model, chat }}
+      body={coded}
       settings={limited}
       secret={key?.key}
       forget={() => keepChatKey(session.address, null)}
     />
   );
-  const lastQuestion = shown.findLastIndex(({ role }) => role === "user");
   return (
     <div className={isRail ? "chat-page with-rail" : "chat-page"}>
       <aside className="chat-side" aria-label="Chats">

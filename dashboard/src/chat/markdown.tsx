@@ -16,7 +16,7 @@ export const ModelText = memo(
 
 const heading = (className: string) => ({
   // Without the id that its text would make: ids are the page's.
-  component: ({ children }: { children?: ReactNode }) => <h3 className={className}>{children}</h3>,
+  component: ({ children }: { children?: ReactNode }) => <h2 className={className}>{children}</h2>,
 });
 
 const OPTIONS: MarkdownToJSX.Options = {

@@ -1,5 +1,4 @@
-import { attoToNanoUsdUp, formatDecimal, parseDecimal } from "@inference/protocol/money";
-import { quoteTokens } from "@inference/sdk/verify/usage-cost";
+import { formatDecimal, parseDecimal } from "@inference/protocol/money";
 import { count } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
@@ -10,23 +9,6 @@ export type Unit = "tokens" | "characters" | "images" | "seconds";
 export function unitOf(pricing: Pricing): Unit {
   if ("audio_second" in pricing) return "seconds";
   return "image" in pricing ? "images" : "character" in pricing ? "characters" : "tokens";
-}
-
-/**
- * The maximum cost of a request, in nano-dollars, at the highest price that can apply. Undefined: a price is missing.
- *
- * @param input Input tokens or characters, the number of images, or seconds of audio.
- * @param output The most output tokens.
- */
-export function mostNanoUsd(
-  pricing: Pricing,
-  { input, output }: { input: number; output: number },
-): number | undefined {
-  const unit = unitOf(pricing);
-  if (unit === "images") return charged(dearest(pricing.image_by_quality ?? pricing.image), BigInt(input));
-  if (unit === "characters") return charged(attoOf(pricing.character), BigInt(input));
-  if (unit === "seconds") return charged(attoOf(pricing.audio_second), BigInt(input));
-  return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
 type PriceName = "prompt" | "cached" | "completion" | "character" | "image" | "second";
@@ -117,16 +99,6 @@ export function unitsOf(of: PriceName): bigint {
 export function exactUsd(atto: bigint): string {
   const [whole = "0", fraction = ""] = formatDecimal(atto, 18).split(".");
   return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(2, "0")}`;
-}
-
-function charged(price: bigint | undefined, units: bigint): number | undefined {
-  return price === undefined ? undefined : attoToNanoUsdUp(price * units);
-}
-
-function dearest(prices: unknown): bigint | undefined {
-  if (typeof prices !== "object" || prices === null) return attoOf(prices);
-  const each = Object.values(prices).map(dearest);
-  return each.reduce((most, price) => (most === undefined || (price ?? 0n) > most ? price : most), undefined);
 }
 
 /** A listed decimal in 1e-18 dollar; undefined: there is no such price. */
