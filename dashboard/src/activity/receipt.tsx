@@ -53,7 +53,9 @@ export function ReceiptPanel({ session, id }: { session: Session; id: string }):
   );
 }
 
-const STATES: Readonly<Record<string, [kind: string, word: string, about: string]>> = {
+type Status = NonNullable<Receipt["settlement"]>["status"];
+
+const STATES: Readonly<Record<Status, [kind: string, word: string, about: string]>> = {
   pending: ["", "Pending", "The charge is in no transaction yet."],
   posted: ["half", "Posted", "The charge is in a block that is not final yet."],
   final: ["good", "Confirmed", "The charge is in a final block."],
@@ -62,7 +64,7 @@ const STATES: Readonly<Record<string, [kind: string, word: string, about: string
 function Charge({ session, receipt }: { session: Session; receipt: Receipt }): ReactNode {
   const nameOfKey = useKeyNames(session);
   const { settlement, model, key_id: key, created_at: at } = receipt;
-  const [kind, word] = STATES[settlement?.status ?? ""] ?? [];
+  const [kind, word] = settlement === null ? [] : STATES[settlement.status];
   return (
     <div className="stack part">
       <div className="row apart top-aligned">
@@ -209,7 +211,7 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
     return <p className="part quiet">Nothing was charged to your balance, so there is nothing to settle.</p>;
   }
   const { statement, leaf, proof, record } = settlement;
-  const [, word, about] = STATES[settlement.status] ?? ["", settlement.status, ""];
+  const [, word, about] = STATES[settlement.status];
   const saveProof = (): void =>
     save(`proof of ${id}.json`, "application/json", JSON.stringify({ statement, leaf, proof, record }, null, 2));
   return (

@@ -19,7 +19,13 @@ export function Chart({ label, stack, sums = false }: ChartParts): ReactNode {
   const onKeyDown = (event: KeyboardEvent): void => {
     const last = bars.length - 1;
     const at = chosen ?? last;
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last, Escape: -2 }[event.key];
+    const to = new Map([
+      ["ArrowLeft", at - 1],
+      ["ArrowRight", at + 1],
+      ["Home", 0],
+      ["End", last],
+      ["Escape", -2],
+    ]).get(event.key);
     if (to === undefined) return;
     event.preventDefault();
     choose(to === -2 ? undefined : Math.max(0, Math.min(last, chosen === undefined ? last : to)));
