@@ -5,8 +5,8 @@ import { gatewayRequest } from "../gateway.ts";
 
 /**
  * The key with which the page asks. It stays in this browser's `localStorage`, so that a new tab needs no signature.
- * Whoever can run code in this browser at this address can spend up to the key's limit, until the key is disabled on the
- * page of keys.
+ * Whoever can run code in this browser at this address can spend up to the key's limit, until the key is disabled on
+ * the page of keys.
  */
 export type ChatKey = { key: string; id: string };
 

@@ -3,8 +3,8 @@ import { Children, isValidElement, memo, type ReactNode } from "react";
 import { CodeBlock } from "../parts/code.tsx";
 
 /**
- * A model's text. HTML in it is shown as text. Only links to web pages and mail are links. An image is a link to it: the
- * page loads nothing that a model names.
+ * A model's text. HTML in it is shown as text. Only links to web pages and mail are links. An image is a link to it:
+ * the page loads nothing that a model names.
  */
 export const ModelText = memo(
   ({ text }: { text: string }): ReactNode => (

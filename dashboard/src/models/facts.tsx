@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { ReactNode } from "react";
 import { count } from "../format.ts";
 import type { Model } from "../gateway.ts";
@@ -44,7 +45,7 @@ export function limitFacts({ type, context_length: context, max_tokens: most, fe
     ["Formats", list("formats")],
     ["Qualities", list("qualities")],
     ["Reasoning effort", list("reasoning_effort_options")],
-    ["Endpoints", (ENDPOINTS[type] ?? []).join(", ")],
+    ["Endpoints", (ownValue(ENDPOINTS, type) ?? []).join(", ")],
   ];
   return facts.filter(([, value]) => value !== "");
 }
@@ -59,7 +60,7 @@ export function privacyFacts({ features }: Model): Fact[] {
   const { privacy, region_restrictions: regions = [], quantization, removes_at: removal } = features ?? {};
   const isAttested = features?.supports_tee_attestation === true;
   return [
-    ["Provider", privacy === undefined ? "Not stated" : (PRIVACY[privacy] ?? privacy)],
+    ["Provider", privacy === undefined ? "Not stated" : (ownValue(PRIVACY, privacy) ?? privacy)],
     ["This service keeps", "Counts and charges"],
     ["Not from", regions.length === 0 ? "–" : regions.join(", ")],
     ["Quantization", quantization ?? "Not stated"],

@@ -46,7 +46,7 @@ function Tokens({ prices, above }: TokensParts): ReactNode {
         },
         ...columns.map(
           (label): Column<number | null> => ({
-            title: SHORT[label] ?? label,
+            title: label === "Input written to the cache" ? "Cache write" : label,
             kind: "number",
             inCard: "titled",
             cell: (tier) => {
@@ -65,7 +65,6 @@ function isOf(price: ListedPrice, label: string): boolean {
 }
 
 const COLUMNS = ["Input", "Cached input", "Input written to the cache", "Output"] as const;
-const SHORT: Readonly<Record<string, string>> = { "Input written to the cache": "Cache write" };
 
 function Others({ prices }: { prices: readonly ListedPrice[] }): ReactNode {
   return (

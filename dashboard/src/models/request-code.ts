@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { CodeTab } from "../parts/code.tsx";
 
 /** A request as the code of each language. */
@@ -16,7 +17,7 @@ export type CodedRequest = {
 export function codeOf(request: CodedRequest): CodeTab[] {
   const { type } = request;
   if (type === "text") return chatCode(request);
-  const [path, body] = BODIES[type]?.(request.model) ?? ["/models", {}];
+  const [path, body] = ownValue(BODIES, type)?.(request.model) ?? ["/models", {}];
   const url = `${location.origin}/v1${path}`;
   if (type === "asr") return formCode(url, request);
   return [
@@ -84,8 +85,7 @@ print(answer.text)`,
     },
     {
       name: "TypeScript",
-      text: `import { createReadStream } from "node:fs";
-import OpenAI from "openai";
+      text: `import OpenAI from "openai";\nimport { createReadStream } from "node:fs";
 
 const client = new OpenAI({
   baseURL: "${location.origin}/v1",
