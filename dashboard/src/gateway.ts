@@ -46,3 +46,21 @@ export function chainName({ chain_id: id, name }: Pick<Chain, "chain_id" | "name
 export function dollarName({ stablecoin }: Chain): string {
   return stablecoin?.symbol ?? "dollars";
 }
+
+/** The coins that pay for gas, by chain id. */
+const COINS: Readonly<Record<number, string>> = {
+  1: "ETH",
+  10: "ETH",
+  56: "BNB",
+  100: "xDAI",
+  130: "ETH",
+  137: "POL",
+  8453: "ETH",
+  42161: "ETH",
+  43114: "AVAX",
+};
+
+/** The coin that pays for gas on a chain. */
+export function coinName({ chain_id: id }: Chain): string {
+  return COINS[id] ?? "of the chain's coin";
+}

@@ -171,7 +171,8 @@ function burnOf(connection: Connection, { amountToken }: { amountToken: bigint }
   return { moves: { from: requireAccount(connection).address, to: zeroAddress, amountToken } };
 }
 
-function eidOf({ chain_id: id, layerzero_eid: eid }: Awaited<ReturnType<typeof readChain>>): number {
+/** The endpoint id of the chain at LayerZero. */
+export function eidOf({ chain_id: id, layerzero_eid: eid }: Awaited<ReturnType<typeof readChain>>): number {
   if (eid !== null) return eid;
   throw new ClientError("unknown_chain", `The gateway names no LayerZero endpoint id of chain ${id}.`);
 }

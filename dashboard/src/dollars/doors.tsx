@@ -58,7 +58,7 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
               Fixed price: {tokenUsd(amountToken)}
               {isKnown && !isCheaper ? ", cheaper" : ""}
             </strong>
-            <span className="small quiet">Always a dollar for a dollar of AI.</span>
+            <span className="small quiet">Always a dollar for a dollar of inference.</span>
           </span>
         </label>
         <label className="choice">

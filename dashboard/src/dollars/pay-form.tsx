@@ -2,11 +2,16 @@ import { parseDecimal } from "@inference/protocol/money";
 import type { Payment } from "@inference/sdk/payment";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { tokenUsd } from "../format.ts";
-import { type Chain, chainName, dollarName } from "../gateway.ts";
-import { Card, Failure, Field, Note } from "../parts.tsx";
+import { type Chain, chainName, coinName, dollarName } from "../gateway.ts";
+import { Card, CopyButton, Failure, Field, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
+import { aboutCoins } from "./coins.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
 import { useHoldings } from "./holdings.ts";
+import { QrCode } from "./qr-code.tsx";
+import { usePaymentCost } from "./ways.tsx";
+
+const CHIPS = [5, 20, 50];
 
 /** The form for amount, chain and price. */
 export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Payment) => void }): ReactNode {
@@ -29,7 +34,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
     amount === undefined || amount === 0n
       ? "Enter an amount in dollars, such as 5 or 0.50."
       : has !== undefined && (doors.maxCostToken ?? amount) > has
-        ? `Your wallet has ${tokenUsd(has)} of it on this chain.`
+        ? `Your wallet has ${tokenUsd(has)} on ${chainName(chain)}: ${tokenUsd((doors.maxCostToken ?? amount) - has)} short.`
         : undefined;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -49,7 +54,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
     <form onSubmit={submit} className="two">
       <Card title="How much?">
         <fieldset className="stack tight">
-          <legend>Where are your dollars?</legend>
+          <legend>On which chain?</legend>
           <div className="choices">
             {chains.map((each) => (
               <label key={each.chain_id} className="choice">
@@ -70,6 +75,18 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
             ))}
           </div>
         </fieldset>
+        <div className="chips">
+          {CHIPS.map((dollars) => (
+            <button
+              key={dollars}
+              type="button"
+              aria-pressed={amount === BigInt(dollars) * 1_000_000n}
+              onClick={() => setText(String(dollars))}
+            >
+              ${dollars}
+            </button>
+          ))}
+        </div>
         <Field label="Dollars" error={error}>
           {(props) => (
             <input
@@ -109,13 +126,15 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
             <span>Approve the payment with a transaction of its own. It costs a little more.</span>
           </label>
         </details>
+      </Card>
+      <Card title="Total">
+        <Total {...{ wallet, chain, amount, cost: source === "tokens" ? 0n : (doors.maxCostToken ?? amount) }} />
         <p>
-          <button type="submit" className="first" disabled={error !== undefined || doors.state === "asked"}>
+          <button type="submit" className="first main" disabled={error !== undefined || doors.state === "asked"}>
             Add {amount === undefined ? "dollars" : tokenUsd(amount)}
           </button>
         </p>
-      </Card>
-      <Card title="Your wallet there">
+        <h3>Your wallet on {chainName(chain)}</h3>
         {holdings.error !== null && holdings.data === undefined ? (
           <Failure error={holdings.error} again={() => void holdings.refetch()} />
         ) : (
@@ -127,10 +146,45 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
           </dl>
         )}
         <WalletNotes wallet={wallet} chain={chain} />
+        <details>
+          <summary>Receive {dollarName(chain)} here</summary>
+          <div className="phone">
+            <QrCode text={wallet.address} label={`A code with your wallet's address ${wallet.address}`} />
+            <div className="stack tight">
+              <p>
+                Send {dollarName(chain)} and a little {coinName(chain)} to this address, on {chainName(chain)} and no
+                other chain.
+              </p>
+              <p className="row">
+                <span className="mono">{wallet.address}</span>
+                <CopyButton text={wallet.address} label="Copy the address" isIcon />
+              </p>
+            </div>
+          </div>
+        </details>
       </Card>
     </form>
   );
 }
+
+/** What a payment costs in all, before it begins. @param cost In token units; undefined: not known. */
+function Total({ wallet, chain, amount, cost }: TotalParts): ReactNode {
+  const { data: gas } = usePaymentCost(chain, wallet.acting);
+  const dollars = (units: bigint | undefined): string => (units === undefined ? "–" : tokenUsd(units));
+  return (
+    <dl className="facts right sum">
+      <dt>To your balance</dt>
+      <dd className="number">{dollars(amount)}</dd>
+      <dt>This service's fee</dt>
+      <dd className="number">$0.00</dd>
+      <dt>{chain.role === "primary" ? "Gas" : "Gas and message"}</dt>
+      <dd className="number">{gas === undefined ? "–" : `about ${aboutCoins(gas)} ${coinName(chain)}`}</dd>
+      <dt className="last">You pay{cost === amount ? "" : " at most"}</dt>
+      <dd className="number last">{dollars(cost)} and gas</dd>
+    </dl>
+  );
+}
+type TotalParts = { wallet: Wallet; chain: Chain; amount: bigint | undefined; cost: bigint | undefined };
 
 /** Obstacles to a payment, shown before the wallet is asked. */
 function WalletNotes({ wallet, chain }: { wallet: Wallet; chain: Chain }): ReactNode {

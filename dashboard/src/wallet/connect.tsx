@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { useConnect, useConnectors } from "wagmi";
+import { Link } from "wouter";
 import { Failure, Note } from "../parts.tsx";
 import { wantSession } from "./sign-in.ts";
 
@@ -19,8 +20,8 @@ export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNod
           <strong>No wallet was found in this browser.</strong>
         </p>
         <p>
-          A wallet is a browser extension or app that keeps your digital dollars and signs for you. Install one from its
-          maker's own site, put some dollars into it, and load this page again.
+          A wallet keeps your dollars and signs for you. <Link href="/funds">Add funds</Link> explains how to get one,
+          and opens this page in a wallet on your phone.
         </p>
       </Note>
     );
