@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { SettingsError } from "@inference/gateway/settings";
+import { ownValue } from "@inference/protocol/own-value";
 import { log } from "./log.ts";
 import { nodeSettings } from "./settings.ts";
 
@@ -22,7 +23,8 @@ export function readSettingsFile(file: string, environment: NodeJS.ProcessEnv): 
     const lines = unknown.map((name) => `\n  ${name}: is not a setting. docs/configuration.md lists all`);
     throw new SettingsError(`The gateway cannot start. Unknown names in ${file}:${lines.join("")}`);
   }
-  for (const [name, value] of Object.entries(settings)) environment[name] ||= value ?? "";
+  const absent = Object.entries(settings).filter(([name]) => !ownValue(environment, name));
+  Object.assign(environment, Object.fromEntries(absent));
 }
 
 function textOf(file: string): string {
