@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   docs: { product: 250, tests: 0 },
   gateway: { product: 17_450, tests: 19_750 },
   "hosts/cloudflare": { product: 2250, tests: 4750 },
-  "hosts/node": { product: 2600, tests: 9800 },
+  "hosts/node": { product: 2600, tests: 9850 },
   keeper: { product: 900, tests: 850 },
   ledger: { product: 3700, tests: 5850 },
   protocol: { product: 2800, tests: 1400 },
