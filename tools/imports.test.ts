@@ -69,6 +69,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "lucide-react",
     "react",
     "react-dom",
+    "uqr",
     "viem",
     "wagmi",
     "wouter",

@@ -4,12 +4,12 @@ import type { Connection } from "./connection.ts";
 import { eidOf } from "./activate.ts";
 import { contractOn, readChain } from "./directory.ts";
 
-/** Of all transactions of a payment, rounded up: approval and mint, and on a secondary chain the burn with its message. */
+/** Of the transactions of a payment, rounded up: approval, mint, and on a secondary chain the burn with its message. */
 const GAS = { primary: 250_000n, secondary: 450_000n };
 
 /**
- * About what a payment of dollars on a chain costs besides the dollars, in 1e-18 of the chain's coin: gas at the present
- * price, and on a secondary chain the message to the primary one. Reads the chain.
+ * About what a payment on a chain costs besides the dollars, in 1e-18 of the chain's coin: gas at the present price, and
+ * on a secondary chain the message to the primary one. Reads the chain.
  */
 export async function paymentCostWei(connection: Connection, chainId: number): Promise<bigint> {
   const { entry, reader } = await chainClients(connection, chainId);
