@@ -9,13 +9,15 @@ import { call, click, go, main, openWindow } from "./stage.ts";
 /** Everything that a hostile model could try: scripts, handlers, frames, addresses that run, and images from elsewhere. */
 const HOSTILE = [
   "<script>window.owned = 1</script> <img src=x onerror='window.owned = 2'> <svg onload='window.owned = 3'></svg>",
-  "<iframe src='https://evil.example'></iframe><style>body { display: none }</style><form action='/keys'></form>",
+  "<iframe src='//evil.example'></iframe><style>body { display: none }</style><form action='/keys'></form>",
   "[run](javascript:window.owned=4) [data](data:text/html,<script>window.owned=5</script>) <a href='javascript:1'>a</a>",
   "![pixel](https://evil.example/pixel.png) ![inline](data:image/svg+xml,<svg/onload=alert(1)>)",
   "[reference][x] [good](https://good.example/page)\n\n[x]: vbscript:msgbox(1)",
   "# root\n\n| a |\n|---|\n| <b onclick='window.owned = 6'>b</b> |\n\n```html\n<script>window.owned = 7</script>\n```",
 ].join("\n\n");
-const SCRIPT = `<script>${JSON.stringify([{ say: HOSTILE }, { say: "And no more." }])}</script>`;
+const STEPS = JSON.stringify([{ say: HOSTILE }, { say: "And no more." }]);
+/** The simulator's script ends with the first end tag in it. */
+const SCRIPT = `<script>${STEPS.replaceAll("<", "\\u003c")}</script>`;
 /** One pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -34,14 +36,14 @@ export function chatTests(): void {
     await page.getByText(/^The key Chat has \$0\.0025 left of its limit\. This request reserves up to/).waitFor();
     equal(await message(page).inputValue(), SCRIPT, "the refused message is lost");
     await click(page, /^Lower the output limit to/);
-    await page.getByLabel("Output limit").fill("200");
+    await page.getByLabel("Output limit").fill("400");
     const reserved = nanoOf(await page.getByText(/^This request reserves up to/).innerText());
     await send(page, null);
     await answered(page, 1);
     await hostileTextIsHarmless(page);
     await send(page, "Go on.");
     await answered(page, 2);
-    await page.getByText("And no more.").waitFor();
+    await page.getByText("And no more.", { exact: true }).waitFor();
 
     // The first question is edited, and the answer to it is stopped: the two answers before it were paid as well.
     await page.locator(".asked").first().hover();
@@ -61,7 +63,10 @@ export function chatTests(): void {
     const cost = usd(key.usage_nano_usd);
     equal(usd(receipts.reduce((sum, { charge_nano_usd: nano }) => sum + nano, 0)), cost);
     const sums = page.getByRole("region", { name: "This chat" });
-    match(await sums.innerText(), new RegExp(`Answers\\s+4\\s+Of these, replaced\\s+3[sS]*Cost\\s+${literal(cost)}$`));
+    match(
+      await sums.innerText(),
+      new RegExp(`Answers\\s+4\\s+Of these, replaced\\s+3.*Cost\\s+${literal(cost)}$`, "s"),
+    );
     await page.getByText(`Key Chat: ${cost} of $0.0025 today`).waitFor();
 
     // An image goes to a model with vision, and the chat is there after a reload.
@@ -79,10 +84,7 @@ export function chatTests(): void {
     match(await sums.innerText(), /Answers\s+5/);
     await page.getByLabel("Code", { exact: true }).check();
     await page.getByRole("tab", { name: "Python" }).click();
-    match(
-      await page.locator(".chat-rail pre").innerText(),
-      /model="alder-4b"[\s\S]*What is this\?[\s\S]*max_tokens=200/,
-    );
+    match(await page.locator(".chat-rail pre").innerText(), /model="alder-4b".*What is this\?.*max_tokens=400/s);
     deepEqual(problems, []);
     await close();
   });
@@ -108,7 +110,7 @@ async function answered(page: Page, count: number): Promise<void> {
     .nth(count - 1)
     .locator(".meta strong")
     .waitFor();
-  await page.getByRole("button", { name: "Send" }).waitFor();
+  await page.getByRole("button", { name: "Send", exact: true }).waitFor();
 }
 
 async function hostileTextIsHarmless(page: Page): Promise<void> {
