@@ -8,7 +8,7 @@ import { contractOn, readChain } from "./directory.ts";
 const GAS = { primary: 250_000n, secondary: 450_000n };
 
 /**
- * About what a payment on a chain costs besides the dollars, in 1e-18 of the chain's coin: gas at the present price, and
+ * About what a payment on a chain costs besides the dollars, in 1e-18 of its coin: gas at the present price, and
  * on a secondary chain the message to the primary one. Reads the chain.
  */
 export async function paymentCostWei(connection: Connection, chainId: number): Promise<bigint> {
