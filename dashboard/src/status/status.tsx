@@ -1,27 +1,39 @@
+import type { healthAnswer } from "@inference/protocol/wire/answers";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
-import { count, fromNow, when } from "../format.ts";
+import type * as z from "zod";
+import { count, fromNow, placesOf, usd, when } from "../format.ts";
 import { chainName, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Badge, Card, Head, Meter, Note, Read, Stat } from "../parts.tsx";
+import { Amount, Card, Head, Note, Read, Stat } from "../parts.tsx";
+import { ReservesCard } from "./reserves.tsx";
 
 /** The public state of the service. */
 export default function Status(): ReactNode {
   const status = useStatus();
+  const books = status.data?.books ?? null;
+  const now = Date.parse(status.data?.time ?? "");
   return (
     <>
-      <Head title="Status and reserves">
-        What this service has, owes and has settled. It says so itself here; <Link href="/verify">check a bill</Link>{" "}
-        asks the blockchain instead.
-      </Head>
-      <Read from={status} what="status">
+      <Head
+        title="Status"
+        side={
+          books === null ? undefined : (
+            <span className="hint">
+              Read {when(books.at, now)} UTC, block {count(books.block)}
+            </span>
+          )
+        }
+      />
+      <Read from={status} what="status" height={480}>
         {(data) => (
           <>
+            <ReservesCard {...data} />
             <div className="grid">
               <Ceiling {...data} />
-              <Service {...data} />
+              <Settlement {...data} />
             </div>
-            <Books {...data} />
+            <Services {...data} />
           </>
         )}
       </Read>
@@ -30,187 +42,242 @@ export default function Status(): ReactNode {
   );
 }
 
-function Ceiling({ ceiling }: StatusData): ReactNode {
-  const used = ceiling.limit_nano_usd - ceiling.left_nano_usd;
+function Ceiling({ ceiling, time }: StatusData): ReactNode {
+  const { limit_nano_usd: limit, left_nano_usd: left, held_nano_usd: held, settled_nano_usd: used } = ceiling;
+  const resets = ceiling.resets_at === null ? null : fromNow(ceiling.resets_at, Date.parse(time));
+  const part = (nanoUsd: number) => ({
+    width: `${limit === 0 ? 0 : Math.min(100, (nanoUsd / limit) * 100)}%`,
+    minWidth: nanoUsd === 0 ? 0 : 3,
+  });
+  const isNear = left * 10 < limit;
   return (
-    <Card title="Today's limit for everybody">
-      <Stat label="Left">
-        <Amount nanoUsd={ceiling.left_nano_usd} />
+    <Card title="Ceiling today" side={resets === null ? undefined : <span className="hint">Resets {resets}</span>}>
+      <Stat label="Left for all customers" about={`of ${usd(limit)}`}>
+        <Amount nanoUsd={left} />
       </Stat>
-      <Meter used={used} whole={ceiling.limit_nano_usd} />
-      <p className="small quiet">
-        of <Amount nanoUsd={ceiling.limit_nano_usd} />; <Amount nanoUsd={ceiling.held_nano_usd} /> is held for requests
-        that run now.{ceiling.resets_at === null ? "" : ` It resets ${fromNow(ceiling.resets_at)}.`}
-      </p>
+      <div className={`meter parts ${isNear ? "warn" : ""}`} aria-hidden="true">
+        <div style={part(used)} />
+        <div className="reserved" style={part(held)} />
+      </div>
+      <ul className="legend">
+        <li>
+          <span className={`swatch ${isNear ? "near" : "series1"}`} aria-hidden="true" />
+          Used <Amount nanoUsd={used} />
+        </li>
+        <li>
+          <span className="swatch series4" aria-hidden="true" />
+          Reserved by running requests <Amount nanoUsd={held} />
+        </li>
+      </ul>
+      {isNear ? (
+        <Note kind="warn">
+          <p>Less than a tenth is left. At zero, new requests are refused until the ceiling resets.</p>
+        </Note>
+      ) : null}
     </Card>
   );
 }
 
-function Service({ following, settler, settlement, prices, provider_bill: bill }: StatusData): ReactNode {
+function Settlement({ settlement, settler, time }: StatusData): ReactNode {
+  if (settlement === null) {
+    return (
+      <Card title="Settlement">
+        <p className="quiet">
+          {settler === null ? "This gateway posts no charges on chain." : "No final block has been read yet."}
+        </p>
+      </Card>
+    );
+  }
+  const { waiting_nano_usd: waiting, waiting_accounts: accounts, chunks_in_flight: posted } = settlement;
+  const { oldest_at: oldest, debited_nano_usd: debited } = settlement;
+  const places = placesOf([waiting, debited]);
   return (
-    <Card title="The service">
-      <dl className="facts">
-        <dt>Public record</dt>
+    <Card
+      title="Settlement"
+      side={
+        <span className="hint">
+          {oldest === null ? "Nothing waits" : `Oldest waiting: ${fromNow(oldest, Date.parse(time))}`}
+        </span>
+      }
+    >
+      <dl className="facts right wide-term">
+        <dt>
+          <span className="state">Due, not confirmed</span>
+          <span className="hint below">
+            {count(accounts)} {accounts === 1 ? "account" : "accounts"}
+          </span>
+        </dt>
         <dd>
-          <Badge kind={following.state === "following" ? "good" : "warn"}>
-            {following.state === "following" ? "read up to date" : following.state}
-          </Badge>{" "}
-          {following.block === null ? null : <span className="quiet">block {count(following.block)}</span>}
+          <Amount nanoUsd={waiting} places={places} />
         </dd>
-        <dt>Settling</dt>
+        <dt>
+          <span className="state half">Posted, not confirmed</span>
+        </dt>
         <dd>
-          {settler === null ? (
-            "not by this gateway"
-          ) : (
-            <Badge kind={settler.state === "waiting" ? "warn" : "good"}>{settler.state}</Badge>
-          )}
-          {settler?.reason == null ? null : <span className="quiet"> {settler.reason}</span>}
+          {count(posted)} {posted === 1 ? "transaction" : "transactions"}
         </dd>
-        <dt>Settled so far</dt>
+        <dt>
+          <span className="state good">Confirmed</span>
+          <span className="hint below">Debited in final blocks, lifetime</span>
+        </dt>
         <dd>
-          {settlement === null ? (
-            "not known yet"
-          ) : (
-            <>
-              <Amount nanoUsd={settlement.debited_nano_usd} />; {count(settlement.chunks_in_flight)} transactions are on
-              their way
-            </>
-          )}
+          <Amount nanoUsd={debited} places={places} />
         </dd>
-        <dt>Waiting to be settled</dt>
-        <dd>
-          {settlement === null ? (
-            "not known yet"
-          ) : settlement.oldest_at === null ? (
-            "nothing"
-          ) : (
-            <>
-              <Amount nanoUsd={settlement.waiting_nano_usd} /> of {count(settlement.waiting_accounts)} wallets, the
-              oldest {fromNow(settlement.oldest_at)}
-            </>
-          )}
-        </dd>
-        <dt>Prices</dt>
-        <dd>
-          {prices === null ? "none in force" : `${count(prices.models)} models, read ${count(prices.age_s)} s ago`}
-        </dd>
-        {bill == null ? null : (
-          <>
-            <dt>The provider's bill</dt>
-            <dd>
-              {bill.day}:{" "}
-              {bill.provider_nano_usd === null ? "not read yet" : <Amount nanoUsd={bill.provider_nano_usd} />}; at list
-              prices {bill.listed_nano_usd === null ? "not known" : <Amount nanoUsd={bill.listed_nano_usd} />}
-            </dd>
-          </>
-        )}
       </dl>
     </Card>
   );
 }
 
-function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
+type Health = z.infer<typeof healthAnswer>;
+
+/** `/healthz` answers 503 with the same body while a paid request could not be admitted. */
+function useHealth(): UseQueryResult<Health> {
+  const read = async (): Promise<Health> => (await (await fetch("/healthz")).json()) as Health;
+  return useQuery({ queryKey: ["healthz"], queryFn: read, refetchInterval: 15_000 });
+}
+
+type Service = { name: string; kind: "good" | "warn" | "bad" | ""; now: string };
+
+function Services(status: StatusData): ReactNode {
+  const health = useHealth().data;
   const directory = useDirectory();
-  const nameOf = (id: number): string => {
-    const chain = directory.data?.chains.find((each) => each.chain_id === id);
-    return chainName(chain ?? { chain_id: id, name: null });
-  };
-  if (books === null) {
-    return (
-      <Card title="Reserves">
-        <Note kind="warn">The blockchain cannot be read at the moment. Try again in a minute.</Note>
-      </Card>
-    );
-  }
+  const nameOf = (id: number): string =>
+    chainName(directory.data?.chains.find((each) => each.chain_id === id) ?? { chain_id: id, name: null });
   return (
-    <Card title="Reserves" side={<AddsUp is={books.adds_up} />}>
-      <p className="quiet">
-        Every dollar that came in is still there, or was paid for AI. The dollars on {nameOf(primary ?? 0)} must be
-        exactly the sum of what they are kept for. Read {when(books.at)}, block {count(books.block)}.
-      </p>
-      <div className="grid">
-        <dl className="facts sums">
-          <dt>Tokens in circulation</dt>
-          <dd>
-            <Amount nanoUsd={books.supply_nano_usd} />
-          </dd>
-          <dt>Balances of customers</dt>
-          <dd>
-            <Amount nanoUsd={books.credit_nano_usd} />
-          </dd>
-          <dt>Owed for AI that was used</dt>
-          <dd>
-            <Amount nanoUsd={books.owed_nano_usd} />
-          </dd>
-          <dt>Kept for other chains</dt>
-          <dd>
-            <Amount nanoUsd={books.lines_nano_usd} />
-          </dd>
-          <dt className="total">Dollars there</dt>
-          <dd className="total">
-            <Amount nanoUsd={books.backing_nano_usd} />
-          </dd>
-        </dl>
-      </div>
-      <h3>Other chains</h3>
+    <Card title="Services" isFlush>
       <Table
-        label="Table of other chains"
-        caption={`Their dollars travel to ${nameOf(primary ?? 0)} in batches`}
-        rows={books.chains}
-        keyOf={({ chain_id: id }) => id}
+        label="Table of services"
+        isFlush
+        asCards
+        rows={servicesOf(status, health, nameOf)}
+        keyOf={({ name }) => name}
         columns={[
-          { title: "Chain", kind: "name", cell: ({ chain_id: id }) => nameOf(id) },
-          { title: "Tokens there", kind: "number", cell: (chain) => <Known nano={chain.supply_nano_usd} /> },
-          { title: "Kept for it", kind: "number", cell: (chain) => <Known nano={chain.line_nano_usd} /> },
-          { title: "Dollars waiting", kind: "number", cell: (chain) => <Known nano={chain.outbox_nano_usd} /> },
-          { title: "On their way", kind: "number", cell: (chain) => <Known nano={chain.in_flight_nano_usd} /> },
-          { title: "Adds up", cell: ({ adds_up: is }) => <AddsUp is={is} /> },
+          { title: "Service", kind: "name", cell: ({ name }) => name },
+          {
+            title: "Now",
+            inCard: "whole",
+            cell: ({ kind, now }) => <span className={`state service ${kind}`}>{now}</span>,
+          },
         ]}
       />
     </Card>
   );
 }
 
-function Known({ nano }: { nano: number | null }): ReactNode {
-  return nano === null ? "–" : <Amount nanoUsd={nano} />;
+function servicesOf(status: StatusData, health: Health | undefined, nameOf: (id: number) => string): Service[] {
+  const { following, settler, prices, books, primary_chain_id: primary, provider_bill: bill } = status;
+  const ledger = health?.checks.ledger;
+  const provider = health?.checks.provider;
+  const billed =
+    bill == null || bill.provider_nano_usd === null || bill.listed_nano_usd === null
+      ? ""
+      : `. Its bill of ${bill.day} is ${usd(bill.provider_nano_usd)}, and ${usd(bill.listed_nano_usd)} at list prices`;
+  return [
+    {
+      name: "API",
+      kind: ledger === undefined ? "" : ledger === "ok" ? "good" : "bad",
+      now: ledger === undefined ? "Not read yet" : API_STATES[ledger],
+    },
+    {
+      name: "Provider",
+      kind: provider === "ok" ? "good" : provider === "refused" ? "bad" : "",
+      now: `${PROVIDER_STATES[provider ?? "unknown"]}${billed}`,
+    },
+    {
+      name: "Prices",
+      kind: prices === null ? "bad" : "good",
+      now: prices === null ? "None in force" : `${count(prices.models)} models, read ${ago(prices.age_s)}`,
+    },
+    {
+      name: `Chain reader, ${nameOf(primary ?? 0)}`,
+      kind: following.state === "following" ? "good" : following.state === "halted" ? "bad" : "warn",
+      now:
+        FOLLOWING[following.state] +
+        (following.block === null ? "" : `, block ${count(following.block)}`) +
+        (following.lag_blocks ? `, ${count(following.lag_blocks)} blocks behind` : ""),
+    },
+    ...(books?.chains ?? []).map(
+      ({ chain_id: id, known, block, at }): Service => ({
+        name: `Chain reader, ${nameOf(id)}`,
+        kind: known ? "good" : "warn",
+        now:
+          known && block !== null && at !== null
+            ? `Block ${count(block)} of ${when(at, Date.parse(status.time))} UTC`
+            : "Not read",
+      }),
+    ),
+    {
+      name: "Settler",
+      kind: settler === null ? "" : settler.state === "waiting" ? "warn" : "good",
+      now:
+        settler === null
+          ? "Not run by this gateway"
+          : `${SETTLER_STATES[settler.state]}${settler.reason === null ? "" : `: ${settler.reason}`}`,
+    },
+  ];
 }
 
-function AddsUp({ is }: { is: boolean | null }): ReactNode {
-  if (is === null) return <Badge kind="warn">not known</Badge>;
-  return is ? <Badge kind="good">✓ adds up</Badge> : <Badge kind="bad">does not add up</Badge>;
-}
+const API_STATES = {
+  ok: "Requests are admitted",
+  behind: "Starting: the chain is not read far enough to admit requests",
+  unavailable: "The ledger does not answer, so requests are refused",
+} as const;
+const PROVIDER_STATES = {
+  ok: "Accepts the service's key",
+  refused: "Refuses the service's key",
+  unknown: "Not asked yet",
+} as const;
+const FOLLOWING = {
+  following: "Up to date",
+  starting: "Starting",
+  halted: "Halted: it contradicts the books",
+} as const;
+const SETTLER_STATES = {
+  starting: "Starting",
+  idle: "Nothing to post",
+  posting: "Posting",
+  waiting: "Waiting",
+} as const;
+
+const ago = (seconds: number): string =>
+  seconds < 60 ? `${count(seconds)} s ago` : `${count(Math.floor(seconds / 60))} min ago`;
 
 function ReconciliationTable(): ReactNode {
   const days = useReconciliations();
   return (
-    <Card title="Days compared with the blockchain">
-      <p className="quiet">
-        Each day's charges are compared with what was settled, to a billionth of a dollar. What is unexplained must be
-        nothing.
-      </p>
+    <Card title="Days reconciled with the chain" isFlush side={<span className="hint">The last 14</span>}>
       <Read from={days} what="days">
-        {({ data }) =>
-          data.length === 0 ? (
-            <p>None yet: the first one comes with the first day on which something was used.</p>
-          ) : (
+        {({ data }) => {
+          if (data.length === 0) {
+            return <p className="pad quiet">None yet. The first follows the first day with charges.</p>;
+          }
+          const places = placesOf(data.flatMap((day) => [day.statements_nano_usd, day.debited_nano_usd]));
+          return (
             <Table
               label="Table of days"
+              isFlush
+              asCards
               rows={data}
               keyOf={({ day }) => day}
               columns={[
                 { title: "Day", kind: "name", cell: ({ day }) => day },
-                { title: "Transactions", kind: "number", cell: ({ chunks }) => count(chunks) },
-                { title: "Charged", kind: "number", cell: (day) => <Amount nanoUsd={day.statements_nano_usd} /> },
-                { title: "Settled", kind: "number", cell: (day) => <Amount nanoUsd={day.debited_nano_usd} /> },
+                { title: "Transactions", kind: "number", inCard: "titled", cell: ({ chunks }) => count(chunks) },
                 {
-                  title: "Unexplained",
-                  kind: "number",
+                  ...{ title: "Charged", kind: "number", inCard: "titled", className: "in-card-whole" },
+                  cell: (day) => <Amount nanoUsd={day.statements_nano_usd} places={places} />,
+                },
+                {
+                  ...{ title: "Debited", kind: "number", inCard: "titled", className: "in-card-whole" },
+                  cell: (day) => <Amount nanoUsd={day.debited_nano_usd} places={places} />,
+                },
+                {
+                  ...{ title: "Unexplained", kind: "number", inCard: "titled", className: "in-card-whole" },
                   cell: (day) => <Amount nanoUsd={day.unexplained_nano_usd} />,
                 },
               ]}
             />
-          )
-        }
+          );
+        }}
       </Read>
     </Card>
   );
