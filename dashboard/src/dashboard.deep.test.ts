@@ -244,17 +244,17 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
     await page.getByLabel("My own node").check();
     await page.getByLabel("Address of the node").fill(node.href);
-    await click(page, "Open it so");
+    await click(page, "Use this node");
     await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
     ok(await page.getByLabel("My own node").isChecked());
     for (;;) {
       await click(page, "Check this receipt");
-      const isFinal = page.getByText("On the blockchain: right");
-      await isFinal.or(page.getByText("On the blockchain: not checked")).waitFor();
+      const isFinal = page.getByText("The root is stored on chain: passed");
+      await isFinal.or(page.getByText("The root is stored on chain: not checked")).waitFor();
       if (await isFinal.isVisible()) break;
       await page.waitForTimeout(2_000);
     }
-    await page.getByText(`You believe the node ${node.host}, which you chose`).waitFor();
+    await page.getByText(`The chain was read through the node ${node.host}, which you chose`).waitFor();
     deepEqual(
       problems.filter((problem) => !problem.startsWith(node.href)),
       [],

@@ -9,10 +9,14 @@ import { contractOn } from "@inference/sdk/directory";
 import { type Receipt, readReceipt, type StatementUse, statementUses } from "@inference/sdk/spending";
 import { isInChunk, settledUseOf } from "@inference/sdk/verify/statements";
 import { bytesToHex, type Hex, hexToBytes } from "viem";
+import { when } from "../format.ts";
 
 export type Outcome = "pass" | "fail" | "skipped";
 /** A check, its result, and the parties that the result relies on. */
 export type Finding = { title: string; outcome: Outcome; detail: string; trusts: readonly string[] };
+
+const RECEIPT = "The receipt is the one you asked for";
+const STORED = "The root is stored on chain";
 
 /**
  * Follows one receipt to the chain by our own computation: from its text to a leaf, from the leaf to the root of a
@@ -28,14 +32,14 @@ export async function checkReceipt(
   const receipt = await readReceipt(reading, id);
   if (!isAsked(receipt, id)) {
     const detail = `You asked for ${id}, and the service answered with another receipt: ${receipt.id}.`;
-    return [{ title: "The receipt", outcome: "fail", detail, trusts: [] }];
+    return [{ title: RECEIPT, outcome: "fail", detail, trusts: [] }];
   }
   const charged = formatUsd(receipt.charge_nano_usd);
   const findings: Finding[] = [
     {
-      title: "The receipt",
+      title: RECEIPT,
       outcome: "pass",
-      detail: `${receipt.model ?? "A request"} of ${receipt.created_at}, charged $${charged}`,
+      detail: `${receipt.model ?? "A request"}, ${when(receipt.created_at)} UTC, charged $${charged}`,
       trusts: ["the service, for what it charged"],
     },
   ];
@@ -44,8 +48,8 @@ export async function checkReceipt(
     const detail =
       settlement === null
         ? "The service says that nothing was charged to the balance, so nothing is settled."
-        : "Its statement is not final on the blockchain yet: wait for a day.";
-    return [...findings, { title: "On the blockchain", outcome: "skipped", detail, trusts: [] }];
+        : "Its statement is in no final block yet. Check again in a day.";
+    return [...findings, { title: STORED, outcome: "skipped", detail, trusts: [] }];
   }
   const { record, statement } = settlement;
   const { entry, reader } = await chainClients(reading);
@@ -60,25 +64,26 @@ export async function checkReceipt(
           settlement.proof.map((node) => hexToBytes(node as Hex)),
         );
   findings.push({
-    title: "Its fingerprint",
+    title: "The charge leads to the root of its statement",
     outcome: isUnderRoot ? "pass" : "fail",
     detail: isUnderRoot
-      ? "Receipt number, account, charge, day, prices and server lead to the root of your statement."
-      : "Receipt number, account, charge, day, prices and server do not lead to the root of your statement.",
+      ? "Receipt id, account, charge, day, prices and server hash to the statement's root."
+      : "Receipt id, account, charge, day, prices and server do not hash to the statement's root.",
     trusts: [],
   });
   const final = await reader.getBlock({ blockTag: "finalized" });
   const stored = { address: contract.address, abi: inferenceSettlementAbi, blockNumber: final.number } as const;
   const root = record.chunk.root as Hex;
+  const isPinned = reading.chains[entry.chain_id]?.contracts?.inferenceSettlement !== undefined;
   const block = await reader.readContract({ ...stored, functionName: "blockOf", args: [root] });
   const isStored = isInChunk(record, account, pureKeccak) && block > 0n;
   findings.push({
-    title: "On the blockchain",
+    title: STORED,
     outcome: isStored ? "pass" : "fail",
     detail: isStored
-      ? `The debit of $${formatUsd(record.amount_nano_usd)} with this root is on chain, in block ${block}, for good.`
+      ? `Debited with $${formatUsd(record.amount_nano_usd)} in block ${block}, which is final.`
       : "The contract has no such debit of your account.",
-    trusts: [node, "the service, for the contract's address"],
+    trusts: [node, ...(isPinned ? [] : ["the service, for the contract's address"])],
   });
   return findings;
 }

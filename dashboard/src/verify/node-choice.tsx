@@ -35,13 +35,13 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
     location.assign(`/verify?${query}`);
   };
   const kinds = [
-    ["service", "The service's node", "Quick. You believe what the service shows."],
-    ...(hasWallet ? [["wallet", "My wallet", "It asks the node that your wallet uses."] as const] : []),
-    ["own", "My own node", "Any address of a node (RPC) of the main chain."],
+    ["service", "The service's node", "Relies on the service for what is on chain."],
+    ...(hasWallet ? [["wallet", "My wallet", "The node that your wallet uses."] as const] : []),
+    ["own", "My own node", "An RPC address of the primary chain."],
   ] as const;
   return (
     <fieldset className="stack tight">
-      <legend>Which node reads the blockchain?</legend>
+      <legend>Node that reads the chain</legend>
       <div className="choices">
         {kinds.map(([kind, label, about]) => (
           <label key={kind} className="choice">
@@ -75,13 +75,13 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
             <Note kind="warn">
               <p>
                 <strong>The link that opened this page named {hostOf(url)}.</strong> Whoever runs this node can make a
-                wrong bill look right. Use it only if you know it.
+                wrong bill pass. Use it only if you trust it.
               </p>
             </Note>
           ) : null}
           {isOpen ? null : (
             <Note>
-              <p>The page is opened again, with leave to ask this node and no other.</p>
+              <p>The page loads again, and its policy then allows this node.</p>
               <p>
                 <button
                   type="button"
@@ -89,7 +89,7 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
                   disabled={!/^https?:\/\//.test(url) || !URL.canParse(url)}
                   onClick={open}
                 >
-                  Open it so
+                  Use this node
                 </button>
               </p>
             </Note>

@@ -1,236 +1,221 @@
-import { parseCredential } from "@inference/protocol/credential";
 import { type ChainOptions, connect } from "@inference/sdk/connection";
-import { ClientError } from "@inference/sdk/errors";
-import type { Evidence } from "@inference/sdk/verify/evidence";
-import { judge, notProven, type Verdict } from "@inference/sdk/verify/judge";
+import { notProven } from "@inference/sdk/verify/judge";
 import { verify } from "@inference/sdk/verify/verify";
 import { useMutation } from "@tanstack/react-query";
+import { Download } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { http } from "viem";
+import { http, isAddress } from "viem";
 import { useConfig } from "wagmi";
 import { save } from "../activity/download.ts";
-import type { Directory } from "../gateway.ts";
-import { useDirectory } from "../gateway.ts";
-import { Card, Failure, Field, Head, Note } from "../parts.tsx";
+import { type Directory, useDirectory } from "../gateway.ts";
+import { Code } from "../parts/code.tsx";
+import { Failure, Field, Head, Skeleton } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { walletAccount, walletTransport } from "../wallet/account.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
 import { WithWallet } from "../wallet/provider.tsx";
 import { type SignedIn, useSignedIn, useWallet } from "../wallet/wallet.ts";
-import { checkReceipt } from "./check-receipt.ts";
-import { Findings } from "./findings.tsx";
+import { AccountVerdict, NotProven } from "./account-verdict.tsx";
 import { firstChoice, type NodeChoice, NodeChooser, nodeName } from "./node-choice.tsx";
+import { OneReceipt } from "./one-receipt.tsx";
 import { readReceipts } from "./receipt-log.ts";
+import { FileInput, SavedProof } from "./saved-proof.tsx";
+import { TITLES } from "./sums.ts";
+import { VerdictHead } from "./verdict.tsx";
 
-/** Bills, checked in the browser against the blockchain. */
+/** Charges and reserves, checked in the browser against the chains. */
 export default function Verify(): ReactNode {
   return (
-    <>
-      <Head title="Check a bill">
-        Every charge leads to a record on a blockchain, which nobody can change. This page computes each step itself and
-        names the party that you have to trust for it.
-      </Head>
-      <WithWallet>
-        <OneReceipt />
-      </WithWallet>
-      <NeedsSession why="To check all that your wallet was ever charged.">
-        {(wallet) => <WholeAccount wallet={wallet} />}
-      </NeedsSession>
-      <KeptEvidence />
-    </>
+    <WithWallet>
+      <Page />
+    </WithWallet>
   );
 }
 
-function useChains(choice: NodeChoice): Record<number, ChainOptions> {
-  const config = useConfig();
-  const { data } = useDirectory();
-  const chains = (data as Directory | undefined)?.chains ?? [];
-  if (choice.kind === "service") return {};
-  return Object.fromEntries(
-    chains.flatMap((chain): [number, ChainOptions][] => {
-      if (choice.kind === "wallet") return [[chain.chain_id, { transport: walletTransport(config, chain) }]];
-      return chain.role === "primary" && choice.url !== "" ? [[chain.chain_id, { transport: http(choice.url) }]] : [];
-    }),
-  );
-}
-
-function useNode() {
+function Page(): ReactNode {
   const [choice, choose] = useState(firstChoice);
-  return { choice, choose, chains: useChains(choice) };
-}
-
-function OneReceipt(): ReactNode {
+  const [contract, setContract] = useState(localStorage.getItem(TRUSTED) ?? "");
+  const chains = useChains(choice, contract);
+  const [file, setFile] = useState("");
   const { query } = useRoute();
   const wallet = useWallet();
-  const signed = useSignedIn(wallet);
-  const [id, setId] = useState(query.get("receipt") ?? "");
-  const [apiKey, setApiKey] = useState("");
-  const { choice, choose, chains } = useNode();
-  const checking = useMutation({
-    mutationFn: () => {
-      const node = nodeName(choice);
-      const credential = parseCredential(apiKey.trim());
-      if (credential !== undefined) {
-        const reading = connect({ gateway: location.origin, apiKey: apiKey.trim(), chains });
-        return checkReceipt(reading, { account: credential.subject, id: id.trim(), node });
-      }
-      if (signed === null) throw new ClientError("no_credential", "Enter the API key that made the request.");
-      const reading = connect({ gateway: location.origin, session: signed.token, chains });
-      return checkReceipt(reading, { account: signed.address, id: id.trim(), node });
-    },
-  });
-  return (
-    <Card title="One receipt">
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          checking.mutate();
-        }}
-      >
-        <div className="fields">
-          <Field label="Number of the receipt" about="In the answer as x-request-id, and in the list of receipts.">
-            {(props) => (
-              <input {...props} value={id} placeholder="req_…" onChange={({ target }) => setId(target.value)} />
-            )}
-          </Field>
+  const isSignedIn = useSignedIn(wallet) !== null;
+  const isForReceipt = query.has("receipt");
+  const node = nodeName(choice);
+  const trust = (address: string): void => {
+    setContract(address);
+    localStorage.setItem(TRUSTED, address);
+  };
+  const advanced = (
+    <section key="advanced" className="card" aria-label="Advanced">
+      <details open={isForReceipt || query.has("node")}>
+        <summary>
+          Advanced <span className="hint">Node: {node}</span>
+        </summary>
+        <div className="stack">
+          <NodeChooser choice={choice} choose={choose} hasWallet={wallet !== null} />
           <Field
-            label="API key that made it"
-            about={signed === null ? "It stays in this page." : "Not needed: your wallet has signed in."}
+            label="Settlement contract that you trust"
+            about="Its address on the primary chain, from a source of yours. Kept in this browser."
+            error={contract === "" || isAddress(contract) ? undefined : "An address is 0x and 40 hex digits."}
           >
             {(props) => (
               <input
                 {...props}
-                type="password"
-                autoComplete="off"
-                value={apiKey}
-                onChange={({ target }) => setApiKey(target.value)}
+                className="mono"
+                placeholder="0x…"
+                value={contract}
+                onChange={({ target }) => trust(target.value.trim())}
               />
             )}
           </Field>
+          <Field
+            label="Signed receipts of your programs"
+            about="JSON lines. The page adds those of its own requests. They stay in this browser."
+          >
+            {(props) => <FileInput {...props} accept=".jsonl,.json" onText={setFile} />}
+          </Field>
         </div>
-        <NodeChooser choice={choice} choose={choose} hasWallet={wallet !== null} />
-        <p>
-          <button type="submit" className="first" disabled={checking.isPending || id.trim() === ""}>
-            {checking.isPending ? "Checking …" : "Check this receipt"}
-          </button>
-        </p>
-      </form>
-      <div aria-live="polite">{checking.data === undefined ? null : <Findings findings={checking.data} />}</div>
-      {checking.error === null ? null : <Failure error={checking.error} />}
-    </Card>
+      </details>
+    </section>
+  );
+  const receipt = <OneReceipt key="receipt" chains={chains} node={node} />;
+  const account = (
+    <NeedsSession key="account" why="Sign in, and this page checks all that your wallet was charged against the chain.">
+      {(signedIn) => (
+        <WholeAccount
+          {...{ wallet: signedIn, chains, node, file, isFirst: !isForReceipt }}
+          advanced={isForReceipt ? null : advanced}
+        />
+      )}
+    </NeedsSession>
+  );
+  const hasOwnHead = isSignedIn && !isForReceipt;
+  return (
+    <>
+      {hasOwnHead ? null : <Head title="Verify" />}
+      {isForReceipt ? [receipt, advanced, account] : isSignedIn ? [account, receipt] : [account, receipt, advanced]}
+      <SavedProof />
+    </>
   );
 }
 
-function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
+type Chains = Record<number, ChainOptions>;
+
+/** Where the trusted contract's address is kept in this browser. */
+const TRUSTED = "trusted-settlement-contract";
+
+function useChains(choice: NodeChoice, contract: string): Chains {
   const config = useConfig();
-  const { choice, choose, chains } = useNode();
-  const [file, setFile] = useState("");
+  const { data } = useDirectory();
+  const chains = (data as Directory | undefined)?.chains ?? [];
+  return Object.fromEntries(
+    chains.map((chain): [number, ChainOptions] => {
+      const isPrimary = chain.role === "primary";
+      const own = isPrimary && choice.kind === "own" && choice.url !== "" ? http(choice.url) : undefined;
+      const transport = choice.kind === "wallet" ? walletTransport(config, chain) : own;
+      const isPinned = isPrimary && isAddress(contract);
+      return [
+        chain.chain_id,
+        {
+          ...(transport === undefined ? {} : { transport }),
+          ...(isPinned ? { contracts: { inferenceSettlement: contract } } : {}),
+        },
+      ];
+    }),
+  );
+}
+
+function WholeAccount({ wallet, chains, node, file, isFirst, advanced }: WholeParts): ReactNode {
+  const config = useConfig();
   const log = readReceipts(file);
   const checking = useMutation({
     mutationFn: async () => {
       const account = walletAccount(config, wallet.address);
       const connection = connect({ gateway: location.origin, account, session: wallet.token, chains });
-      return { ...(await verify(connection, { log: log ?? undefined })), node: nodeName(choice) };
+      return { ...(await verify(connection, { log: log ?? undefined })), node };
     },
   });
-  const { data } = checking;
-  return (
-    <Card title="All that you were charged">
-      <p className="quiet">
-        Every receipt, every statement and every dollar of your account, and the books of all chains. It can take a
-        minute. Requests that this page made are compared with the signed receipts that it kept; add those of your own
-        programs as a file.
-      </p>
-      <NodeChooser choice={choice} choose={choose} hasWallet />
-      <Field label="Signed receipts of your programs" about="JSON lines, as in the guide for clients. They stay here.">
-        {(props) => <FileInput {...props} accept=".jsonl,.json" onText={setFile} />}
-      </Field>
-      <NotProven lines={notProven({ log, period: null })} />
-      <div className="row">
-        <button type="button" className="first" disabled={checking.isPending} onClick={() => checking.mutate()}>
-          {checking.isPending ? "Checking …" : "Check everything"}
+  const { data, isPending, error, mutate } = checking;
+  const buttons = (
+    <>
+      {data === undefined ? null : (
+        <button type="button" onClick={() => save("proof.json", "application/json", JSON.stringify(data.evidence))}>
+          <Download aria-hidden="true" />
+          Save proof
         </button>
-        {data === undefined ? null : (
-          <button
-            type="button"
-            onClick={() => save("evidence.json", "application/json", JSON.stringify(data.evidence))}
-          >
-            Keep the evidence
-          </button>
-        )}
-      </div>
-      <div aria-live="polite">{data === undefined ? null : <Judged {...data} />}</div>
-      {checking.error === null ? null : <Failure error={checking.error} />}
-    </Card>
+      )}
+      <button type="button" className="first" disabled={isPending} onClick={() => mutate()}>
+        {isPending ? "Checking …" : data === undefined ? "Check my account" : "Check again"}
+      </button>
+    </>
   );
-}
-
-/** Judges stored evidence, without a network. */
-function KeptEvidence(): ReactNode {
-  const judging = useMutation({
-    mutationFn: async (text: string) => {
-      const evidence = JSON.parse(text) as Evidence;
-      if (evidence.version !== 4) throw new Error("It is of another version.");
-      return judge(evidence, { isBundle: true });
-    },
-  });
+  const side = (
+    <>
+      {advanced}
+      <Code tabs={[{ name: "infer", text: "infer verify --save proof.json" }]} label="Command" />
+    </>
+  );
   return (
-    <Card title="Evidence that was kept">
-      <p className="quiet">
-        A file from “Keep the evidence”, or of the command line, also the bill of a month. It is judged here and sent
-        nowhere; whoever made it is believed for what the chain says. The command line asks a node that you name.
-      </p>
-      <Field label="The file">
-        {(props) => <FileInput {...props} accept="application/json,.json" onText={judging.mutate} />}
-      </Field>
-      <div aria-live="polite">
-        {judging.data === undefined ? null : (
+    <>
+      {isFirst ? (
+        <Head title="Verify" side={buttons} />
+      ) : (
+        <div className="row apart">
+          <h2>Your account</h2>
+          <div className="row">{buttons}</div>
+        </div>
+      )}
+      <div className="contents" aria-live="polite">
+        {error === null ? null : <Failure error={error} />}
+        {data !== undefined && !isPending ? (
+          <AccountVerdict {...data} side={side} />
+        ) : (
           <>
-            <Judged {...judging.data} />
-            <NotProven lines={judging.data.notProven} />
+            <section className="card flush" aria-label="Verdict">
+              <VerdictHead kind="unknown" title={isPending ? "Checking …" : "Not checked yet"} isLarge>
+                {isPending
+                  ? "Reading your receipts, your statements and the reserves of every chain. It can take a minute."
+                  : "This browser follows every charge of your account to the chain, and adds up the reserves."}
+              </VerdictHead>
+            </section>
+            <div className="two">
+              <ToCheck isPending={isPending} hasLog={log !== null} />
+              <div className="stack side-cards">
+                <NotProven all={notProven({ log, period: null })} />
+                {side}
+              </div>
+            </div>
           </>
         )}
       </div>
-      {judging.error === null ? null : <Failure error={new Error("This file is no evidence of this version.")} />}
-    </Card>
+    </>
   );
 }
+type WholeParts = {
+  wallet: SignedIn;
+  chains: Chains;
+  node: string;
+  file: string;
+  /** Whether the account is the first thing on the page, under the page's title. */
+  isFirst: boolean;
+  advanced: ReactNode;
+};
 
-/** @param node The node of the main chain; absent: the evidence has the chain's part. */
-function Judged({ checks, node }: Pick<Verdict, "checks"> & { node?: string }): ReactNode {
+/** The checks before they are made, without a result. */
+function ToCheck({ isPending, hasLog }: { isPending: boolean; hasLog: boolean }): ReactNode {
+  const titles = Object.entries(TITLES).filter(([id]) => hasLog || id !== "requests");
   return (
-    <div className="stack">
-      {node === undefined ? null : (
-        <p>
-          The main chain was read through <strong>{node}</strong>.
-        </p>
-      )}
-      <Findings
-        findings={checks.map(({ title, outcome, detail, trusts }) => ({
-          ...{ outcome, detail },
-          trusts: trusts.map((each) => each.replace("a node that the client chose", node ?? "a node that it names")),
-          title: title.slice(0, 1).toUpperCase() + title.slice(1),
-        }))}
-      />
-    </div>
-  );
-}
-
-function NotProven({ lines }: { lines: readonly string[] }): ReactNode {
-  return (
-    <Note>
-      <strong>What no check shows</strong>
-      <ul>
-        {lines.map((each) => (
-          <li key={each}>{each}</li>
+    <section className="card flush" aria-label="Checks of the account">
+      <ul className="check-list" aria-label="Checks">
+        {titles.map(([id, title]) => (
+          <li key={id} className="to-check">
+            <span className="mark" aria-hidden="true" />
+            <span className="quiet">{title}</span>
+            {isPending ? <Skeleton width={120} height={14} /> : null}
+          </li>
         ))}
       </ul>
-    </Note>
+    </section>
   );
-}
-
-function FileInput({ onText, ...props }: { onText: (text: string) => void; accept: string; id: string }): ReactNode {
-  const read = async (file: File | undefined) => file !== undefined && onText(await file.text());
-  return <input {...props} type="file" onChange={({ target }) => void read(target.files?.[0])} />;
 }

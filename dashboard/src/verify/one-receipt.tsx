@@ -1,0 +1,81 @@
+import { parseCredential } from "@inference/protocol/credential";
+import { type ChainOptions, connect } from "@inference/sdk/connection";
+import { ClientError } from "@inference/sdk/errors";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { Card, Failure, Field } from "../parts.tsx";
+import { useRoute } from "../route.ts";
+import { useSignedIn, useWallet } from "../wallet/wallet.ts";
+import { checkReceipt } from "./check-receipt.ts";
+import { countOf, Findings } from "./findings.tsx";
+import { VerdictHead } from "./verdict.tsx";
+
+/** One receipt, followed to the chain with a session or with the API key that made the request. */
+export function OneReceipt({ chains, node }: OneReceiptParts): ReactNode {
+  const { query } = useRoute();
+  const signed = useSignedIn(useWallet());
+  const [id, setId] = useState(query.get("receipt") ?? "");
+  const [apiKey, setApiKey] = useState("");
+  const checking = useMutation({
+    mutationFn: () => {
+      const credential = parseCredential(apiKey.trim());
+      if (credential !== undefined) {
+        const reading = connect({ gateway: location.origin, apiKey: apiKey.trim(), chains });
+        return checkReceipt(reading, { account: credential.subject, id: id.trim(), node });
+      }
+      if (signed === null) throw new ClientError("no_credential", "Enter the API key that made the request.");
+      const reading = connect({ gateway: location.origin, session: signed.token, chains });
+      return checkReceipt(reading, { account: signed.address, id: id.trim(), node });
+    },
+  });
+  return (
+    <Card title="One receipt">
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          checking.mutate();
+        }}
+      >
+        <div className="fields">
+          <Field label="Receipt" about="The answer's x-request-id, also in Activity.">
+            {(props) => (
+              <input {...props} value={id} placeholder="req_…" onChange={({ target }) => setId(target.value)} />
+            )}
+          </Field>
+          <Field
+            label="API key that made it"
+            about={signed === null ? "It stays in this page." : "Not needed: you are signed in."}
+          >
+            {(props) => (
+              <input
+                {...props}
+                type="password"
+                autoComplete="off"
+                value={apiKey}
+                onChange={({ target }) => setApiKey(target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <p>
+          <button type="submit" disabled={checking.isPending || id.trim() === ""}>
+            {checking.isPending ? "Checking …" : "Check this receipt"}
+          </button>
+        </p>
+      </form>
+      <div className="contents" aria-live="polite">
+        {checking.data === undefined ? null : (
+          <>
+            <VerdictHead {...countOf(checking.data)}>
+              {checking.data[0]?.detail}.{checking.data.length > 2 ? ` The chain was read through ${node}.` : ""}
+            </VerdictHead>
+            <Findings findings={checking.data} />
+          </>
+        )}
+      </div>
+      {checking.error === null ? null : <Failure error={checking.error} />}
+    </Card>
+  );
+}
+type OneReceiptParts = { chains: Record<number, ChainOptions>; node: string };
