@@ -15,8 +15,9 @@ export type ExampleTerms = { baseUrl: string; model: string };
 const files = [
   "curl.sh",
   "openai-python.py",
-  "anthropic-python.py",
   "python.py",
+  "anthropic-python.py",
+  "langchain-python.py",
   "openai.mjs",
   "ai-sdk.mjs",
   "ai-sdk-openai.mjs",

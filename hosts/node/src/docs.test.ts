@@ -16,7 +16,7 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
  * The examples of the documentation run. They are programs and know nothing of a host: one host is enough. Those with a
- * package of Python's are only parsed: npm does not install it.
+ * package of Python's run where `python3` finds the package (`pip install --target DIR`, `PYTHONPATH=DIR`).
  */
 const USD = 1_000_000_000;
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -34,12 +34,33 @@ const CHROMIUM_FLAGS = [
 ];
 
 /** Outside the deep run a command, a program, and a client of each kind of API. */
-const examples = ["curl", "python", "openai", "anthropic"];
+const examples = ["curl", "python", "openai-python", "anthropic-python", "langchain-python", "openai", "anthropic"];
 if (process.env.DEEP === "1") {
   examples.push("ai-sdk", "ai-sdk-openai", "openai-responses", "agents", "langchain");
 }
 
 const noPython = spawnSync("python3", ["--version"]).status === 0 ? false : "there is no python3";
+const environment = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+  ...(process.env.PYTHONPATH !== undefined && { PYTHONPATH: process.env.PYTHONPATH }),
+};
+const packages: Readonly<Record<string, string>> = {
+  "openai-python": "openai",
+  "anthropic-python": "anthropic",
+  "langchain-python": "langchain_openai",
+};
+
+/** The reason why an example cannot run here. */
+function cannotRun(id: string): string | false {
+  const name = packages[id];
+  if (noPython || name === undefined) return id.endsWith("python") && noPython;
+  const found = spawnSync("python3", ["-c", `import importlib.util as u; exit(u.find_spec("${name}") is None)`], {
+    env: environment,
+  });
+  return found.status === 0 ? false : `Python has no package ${name}`;
+}
 
 let stack: Stack;
 let account: TestAccount;
@@ -51,17 +72,12 @@ after(() => stack.stop());
 
 describe("each example, as it is printed, on a key of its own", () => {
   for (const id of examples) {
-    test(`${id} answers, and is charged once`, { skip: id === "python" && noPython }, async () => {
+    test(`${id} answers, and is charged once`, { skip: cannotRun(id) }, async () => {
       const own = await stack.account(USD);
       const { code, language } =
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
       const [program, args] = commands[language](code);
-      const env = {
-        PATH: process.env.PATH,
-        HOME: process.env.HOME,
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-        INFERENCE_API_KEY: own.key,
-      };
+      const env = { ...environment, INFERENCE_API_KEY: own.key };
       const { stdout } = await run(program, args, { cwd: root, env, timeout: 60_000 });
       const [settled, ...others] = await settledOf(stack, own.address);
       assert.deepEqual([settled?.detail.basis, settled?.detail.model, others], ["usage", "sim-small", []]);
@@ -75,7 +91,7 @@ describe("each example, as it is printed, on a key of its own", () => {
   test("python: an error in the stream ends the program with the gateway's words", { skip: noPython }, async () => {
     const { code } =
       snippets({ baseUrl: stack.url, model: "sim-small" }).find(({ id }) => id === "python") ?? assert.fail();
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, INFERENCE_API_KEY: account.key };
+    const env = { ...environment, INFERENCE_API_KEY: account.key };
     const failing = run(...commands.python(code.replace("Hello", "[[fault=error-after-content]]")), { env });
     await assert.rejects(failing, ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
@@ -84,16 +100,35 @@ describe("each example, as it is printed, on a key of its own", () => {
     });
   });
 
-  for (const id of ["openai-python", "anthropic-python"]) {
-    test(`${id} is Python for this gateway`, { skip: noPython }, async () => {
+  test("those with a package of Python's compile, and send only fields that the API has", {
+    skip: noPython,
+  }, async () => {
+    const { paths, components } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApi;
+    const fieldsOf = (path: string): string[] => {
+      const { $ref } = paths[path]?.post?.requestBody.content["application/json"].schema ?? assert.fail(path);
+      return Object.keys(components.schemas[$ref.split("/").at(-1) ?? ""]?.properties ?? assert.fail($ref));
+    };
+    const calls: Readonly<Record<string, string>> = {
+      "client.chat.completions.create": "/api/v1/chat/completions",
+      "client.messages.create": "/api/v1/messages",
+      ChatOpenAI: "/api/v1/chat/completions",
+    };
+    for (const id of Object.keys(packages)) {
       const { code, install } =
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
-      assert.match(install ?? "", /^pip install \w+$/);
+      assert.match(install ?? "", /^pip install [\w-]+$/);
       assert.ok(code.includes(`base_url="${stack.url}/api`), code);
-      const check = "import ast, sys; ast.parse(sys.argv[1])";
-      await run("python3", ["-c", check, code], { env: { PATH: process.env.PATH, HOME: process.env.HOME } });
-    });
-  }
+      const { stdout } = await run("python3", ["-c", CALLS, code], { env: environment });
+      const sent = (JSON.parse(stdout) as [callee: string, fields: string[]][]).filter(([callee]) => callee in calls);
+      assert.equal(sent.length, 1, stdout);
+      for (const [callee, fields] of sent) {
+        const ofRequest = fields.filter((field) => field !== "base_url" && field !== "api_key");
+        const known = fieldsOf(calls[callee] ?? "");
+        assert.ok(ofRequest.includes("model") && ofRequest.includes("max_tokens"), id);
+        for (const field of ofRequest) assert.ok(known.includes(field), `${id} sends ${field}`);
+      }
+    }
+  });
 
   const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}: apt-get install chromium`;
   test("browser: a page of another origin streams the answer into itself", { skip }, async () => {
@@ -156,6 +191,23 @@ const commands: Record<Snippet["language"], (code: string) => [program: string, 
   sh: (code) => ["/bin/sh", ["-c", code]],
   python: (code) => ["python3", ["-c", code]],
   js: (code) => [process.execPath, ["--input-type=module", "-e", code]],
+};
+
+/** Compiles a program of Python's, and prints its calls with the names of their arguments. */
+const CALLS = `
+import ast, json, sys
+tree = ast.parse(sys.argv[1])
+compile(tree, "example", "exec")
+calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+print(json.dumps([[ast.unparse(call.func), [each.arg for each in call.keywords]] for call in calls]))
+`;
+
+type OpenApi = {
+  paths: Record<
+    string,
+    { post?: { requestBody: { content: { "application/json": { schema: { $ref: string } } } } } } | undefined
+  >;
+  components: { schemas: Record<string, { properties?: object } | undefined> };
 };
 
 function browserSnippet(): string {
