@@ -1,7 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { before, test } from "node:test";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
-import { createTestClient, encodeAbiParameters, http, keccak256, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import {
   claimRewards,
@@ -17,10 +16,10 @@ import {
   stake,
   unback,
 } from "./index.ts";
+import { mintRewards, ripen } from "./testing/rewards.ts";
 
 /** A backer's way in and out, on the devnet's primary chain. */
 const UNIT = 10n ** 18n;
-const DAY_S = 86_400n;
 let devnet: TestedDevnet;
 
 before(async () => {
@@ -56,13 +55,8 @@ test("what a backer stakes comes out: rewards at once, the stake after its coold
   deepEqual(await readBackings(connection, address), [{ agentToken, amount: 3n * UNIT, claimableToken: 0n }]);
   await rejects(claimRewards(connection, { agentToken }), { code: "nothing_to_claim" });
 
-  // Rewards of the day before yesterday, which the converter would have minted.
-  const { vault, pool, test } = await contractsOf(ready);
   const amountToken = 3_000_000n;
-  await client.mint({ amountToken, to: vault });
-  const day = BigInt(Math.floor(Date.now() / 1_000)) / DAY_S - 2n;
-  const drip = amountToken | (day << 192n) | ((day * DAY_S) << 216n);
-  await test.setStorageAt({ address: vault, index: slotOf("address", agentToken, 0n), value: word(drip) });
+  await mintRewards(client, { ready, agentToken, amountToken });
   equal((await readBacking(connection, { agentToken, address })).claimableToken, amountToken);
   const before = await tokens(connection, address);
   await claimRewards(connection, { agentToken });
@@ -77,30 +71,13 @@ test("what a backer stakes comes out: rewards at once, the stake after its coold
   deepEqual([asked.amount, asked.isReady, asked.agentToken], [2n * UNIT, false, agentToken]);
   equal((await readAgent(connection, agentToken)).backing, UNIT);
   await rejects(payExit(connection, { exitId }), { errorName: "ExitNotReady" });
-  // A day later: `readyAt` is beside the receiver.
-  const exitSlot = slotOf("uint256", exitId, 1n);
-  await test.setStorageAt({ address: pool, index: exitSlot, value: word(BigInt(address) | (1n << 160n)) });
+  await ripen(ready, { exitId, address });
   equal((await readExits(connection, address))[0]?.isReady, true);
   await payExit(connection, { exitId });
   equal(await stakes(), had - UNIT);
   deepEqual(await readExits(connection, address), []);
   await rejects(payExit(connection, { exitId }), { errorName: "UnknownExit" });
 });
-
-async function contractsOf({ contracts, chains }: TestedDevnet["ready"]) {
-  const { backerVault, inferencePool } = contracts.primary as Record<string, `0x${string}`>;
-  const test = createTestClient({ mode: "anvil", transport: http(chains[0]?.rpcUrl) });
-  return { vault: backerVault ?? "0x", pool: inferencePool ?? "0x", test };
-}
-
-/** The slot of a mapping's value. */
-function slotOf(type: "address" | "uint256", key: `0x${string}` | bigint, mapping: bigint): `0x${string}` {
-  return keccak256(encodeAbiParameters([{ type }, { type: "uint256" }], [key as never, mapping]));
-}
-
-function word(value: bigint): `0x${string}` {
-  return toHex(value, { size: 32 });
-}
 
 async function tokens(connection: Parameters<typeof readHoldings>[0], address: `0x${string}`): Promise<bigint> {
   const [primary] = await readHoldings(connection, address);
