@@ -6,9 +6,10 @@ import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { createAgent, setReserve } from "@inference/sdk/agents";
-import { stake } from "@inference/sdk/backing";
-import { connect } from "@inference/sdk/connection";
+import { readExits } from "@inference/sdk/backing";
+import { createClient } from "@inference/sdk/client";
+import { readOffer } from "@inference/sdk/offers";
+import { mintRewards, ripen } from "@inference/sdk/testing/rewards";
 import type { Page } from "playwright-core";
 import { createWalletClient, http } from "viem";
 import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
@@ -47,6 +48,7 @@ const PLACES = [
   "keys/new",
   "activity",
   "agents",
+  "agents/new",
   "status",
   "verify",
   "settings",
@@ -287,43 +289,89 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     deepEqual(findings, []);
   });
 
-  test("an owner reads an agent, sells a share of its capacity, and stops", async () => {
-    const { privateKey, address } = devnet.ready.wallets[1] ?? { privateKey: "0x", address: "0x" };
-    const account = privateKeyToAccount(privateKey);
+  test("an owner makes an agent, sells of it and stops, and backers claim and withdraw, in the page alone", async () => {
+    const [balance, wallet] = devnet.ready.wallets;
+    const { privateKey, address } = wallet ?? { privateKey: "0x", address: "0x" };
     const say = () => {};
-    await askDevnet(folder, { command: "faucet", args: [address], say });
-    const client = connect({ gateway: url, account, pollMs: 50 });
-    const { agent } = await createAgent(client, { name: "Owl", symbol: "OWL", supply: 1_000n });
-    await stake(client, { agentToken: agent.token, amount: 40n * 10n ** 18n, as: "gift" });
-    await stake(client, { agentToken: agent.token, amount: 20n * 10n ** 18n, as: "back" });
-    await setReserve(client, { agentToken: agent.token, amount: 50n * 10n ** 18n });
+    for (const each of [address, balance?.address ?? "0x"])
+      await askDevnet(folder, { command: "faucet", args: [each], say });
     const { page, problems, close } = await openWindow();
+    const part = (name: string, of = page) => of.getByRole("region", { name, exact: true });
     await go(page, "agents");
     await click(page, "Development wallet");
-    const owl = page.getByRole("region", { name: "Owl" });
-    await owl.getByText("yours").waitFor();
-    await owl.getByText("What is staked counts from the next day").waitFor();
-    await owl.getByText("60 units").waitFor();
-    await owl.getByText("20 units of it by backers").waitFor();
+    await page.getByText("You have created no agent and back none.").waitFor();
+    await page.getByRole("link", { name: "Create an agent" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Owl");
+    await page.getByLabel("Symbol").fill("owl");
+    await click(page, "Create agent");
+    await page.getByLabel(/^Stake, in/).fill("60");
+    await click(page, "Stake");
+    await page.getByText("60 units staked.").waitFor();
+    await page.getByText("$60.00 from 00:00 UTC on").waitFor();
+    await page.getByLabel("Cap, in units").fill("50");
+    await click(page, "Set the cap");
+    await page.getByText("At most $50.00 a day.").waitFor();
+    // Loaded again, the steps go on.
+    await page.reload();
+    await click(page, "Sign offers with this wallet");
+    await page.getByLabel("Share to sell").fill("40");
+    await click(page, "Sign the offer");
+    await page.getByText("40% is for sale.").waitFor();
+    deepEqual(await axeFindings(page), []);
+    const place = new URL(page.url()).pathname.slice(1);
+    const agentToken = place.split("/")[1] as `0x${string}`;
     // The gateway starts again on the next day, and an open page would ask for it meanwhile.
     await page.goto("about:blank");
     await askDevnet(folder, { command: "day", args: [], say });
+    const client = createClient({ gateway: url, account: privateKeyToAccount(privateKey), pollMs: 50 });
+    await eventually(async () => {
+      await ask();
+      return (await readOffer(client.connection, agentToken)).today.sold_nano_usd > 0;
+    });
     await go(page, "agents");
-    await owl.getByText("$50.00").waitFor();
-    await owl.getByText("Its owner lets it use 50 units of what is staked.").waitFor();
-    for (const place of [agent.token, agent.safe, agent.treasury]) await owl.getByText(place).first().waitFor();
-    await owl.getByText("Nobody may sign offers for it yet.").waitFor();
-    await owl.getByRole("button", { name: "Sign its offers with this wallet" }).click();
-    await owl.getByLabel("Share to sell").fill("40");
-    await owl.getByRole("button", { name: "Sign the offer" }).click();
-    await owl.getByText("It sells 40 % of each day's capacity.").waitFor();
-    await owl.getByText("$20.00").waitFor();
-    await ask();
+    await part("Owl")
+      .getByText(/^\$0\.0*[1-9]\d* of \$20\.00$/)
+      .waitFor();
+    await part("Owl").getByRole("link", { name: "Owl" }).click();
+    await page.getByText("50 units in use of 60 staked").waitFor();
+    await part("Offer").getByText("40%").waitFor();
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      deepEqual(await axeFindings(page), []);
+      equal(await overflow(page), 0);
+    }
+    await part("Offer").getByRole("button", { name: "Withdraw" }).click();
+    await part("Offer").getByText("Nothing is for sale.").waitFor();
+
+    const other = await openWindow();
+    await go(other.page, place);
+    await click(other.page, "Development wallet with a balance");
+    await click(other.page, "Back this agent");
+    await other.page.getByLabel(/^Stake, in/).fill("20");
+    await other.page.getByRole("dialog").getByRole("button", { name: "Stake" }).click();
+    await part("Your backing", other.page).getByText("20 units backed").waitFor();
+    equal(await other.page.getByRole("button", { name: "Change the cap" }).count(), 0);
+    await other.close();
+
+    await mintRewards(client, { ready: devnet.ready, agentToken, amountToken: 4_000_000n });
     await page.reload();
-    await owl.getByText(/Sold today: \$0\.0\d+ of \$20\.00/).waitFor();
-    deepEqual(await axeFindings(page), []);
-    await owl.getByRole("button", { name: "Stop selling" }).click();
-    await owl.getByText("It sells nothing at the moment.").waitFor();
+    await click(page, "Claim $3.00");
+    await part("Your backing").getByRole("button", { name: "Nothing to claim yet" }).waitFor();
+    await click(page, "Withdraw, paid after 1 day");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Units to withdraw").fill("61");
+    await dialog.getByText("More than you back it with: 60.").waitFor();
+    await dialog.getByLabel("Units to withdraw").fill("25");
+    await dialog.getByRole("button", { name: "Withdraw" }).click();
+    await part("Your backing").getByText("35 units backed").waitFor();
+    await part("Withdrawals").getByText("25 units").waitFor();
+    ok(await page.getByRole("button", { name: "Pay out" }).isDisabled());
+    for (const { exitId } of await readExits(client.connection, address))
+      await ripen(devnet.ready, { exitId, address });
+    await page.reload();
+    await click(page, "Pay out");
+    await part("Withdrawals").waitFor({ state: "detached" });
+    deepEqual(await readExits(client.connection, address), []);
     deepEqual(problems, []);
     await close();
   });

@@ -1,151 +1,199 @@
 import { isAddress } from "@inference/protocol/credential";
-import { formatDecimal } from "@inference/protocol/money";
-import { type AgentBooks, agentsMadeBy, readAgent } from "@inference/sdk/agents";
-import { readOffer } from "@inference/sdk/offers";
+import { agentsMadeBy } from "@inference/sdk/agents";
+import { readBackings } from "@inference/sdk/backing";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
-import { zeroAddress } from "viem";
-import { shortHex, tokenUsd } from "../format.ts";
-import { gateway } from "../gateway.ts";
-import { Amount, Badge, Card, CopyButton, Field, Head, Read, Stat } from "../parts.tsx";
+import { ChevronRight, Plus } from "lucide-react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { getAddress } from "viem";
+import { Link, useLocation } from "wouter";
+import { shortHex, usd } from "../format.ts";
+import { Amount, Badge, Card, Empty, Field, Head, Note, Read } from "../parts.tsx";
+import { pathTo, useRoute } from "../route.ts";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { Offer } from "./offer.tsx";
+import { AGENTS } from "./act.ts";
+import { Agent } from "./agent.tsx";
+import { Exits } from "./backing.tsx";
+import { stakeText } from "./capacity.tsx";
+import { Create } from "./create.tsx";
+import { dayOf } from "./day.ts";
+import { isOwner, type Token, units, useAgent, useBacking, useOffer } from "./parts.tsx";
+
+const WHY = "Agents are on the chain. Your wallet reads them, and signs what you change.";
 
 export default function Agents(): ReactNode {
+  const { rest } = useRoute();
+  if (rest === "") return <List />;
+  const isNew = rest === "new";
   return (
     <>
-      <Head title="Agents">
-        An agent is a token with AI capacity of its own: each unit staked for it gives it one dollar of AI a day. What
-        it does not use it can sell here.
+      <nav className="crumbs" aria-label="Breadcrumb">
+        <Link href="/agents">Agents</Link>
+        <ChevronRight aria-hidden="true" />
+      </nav>
+      {isNew ? (
+        <Head title="Create an agent">
+          A token with inference capacity of its own: $1.00 a day for each staked unit.
+        </Head>
+      ) : null}
+      {isNew || isAddress(rest) ? (
+        <NeedsWallet why={WHY}>
+          {(wallet) =>
+            isNew ? <Create wallet={wallet} /> : <Agent key={rest} wallet={wallet} token={getAddress(rest)} />
+          }
+        </NeedsWallet>
+      ) : (
+        <>
+          <Head title="No such agent" />
+          <Note kind="warn">
+            <p>The address of an agent's token is 0x and 40 hex digits.</p>
+          </Note>
+        </>
+      )}
+    </>
+  );
+}
+
+function List(): ReactNode {
+  return (
+    <>
+      <Head
+        title="Agents"
+        side={
+          <Link href="/agents/new" className="button first">
+            <Plus aria-hidden="true" />
+            Create an agent
+          </Link>
+        }
+      >
+        An agent is a token with inference capacity of its own: each unit staked for it gives $1.00 a day. It can sell
+        what it does not use.
       </Head>
-      <NeedsWallet why="To find the agents that your wallet has made, and to read them from the chain.">
-        {(wallet) => <Own key={wallet.address} wallet={wallet} />}
-      </NeedsWallet>
+      <NeedsWallet why={WHY}>{(wallet) => <Own key={wallet.address} wallet={wallet} />}</NeedsWallet>
     </>
   );
 }
 
 function Own({ wallet }: { wallet: Wallet }): ReactNode {
-  const [text, setText] = useState("");
-  const made = useQuery({
-    queryKey: ["agents", wallet.address],
-    queryFn: () => agentsMadeBy(wallet.acting, wallet.address),
+  const { acting, address } = wallet;
+  const from = useQuery({
+    queryKey: [AGENTS, "own", address],
+    queryFn: async () => {
+      const [made, backed] = await Promise.all([agentsMadeBy(acting, address), readBackings(acting, address)]);
+      return [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
+    },
   });
-  const typed = text.trim();
   return (
     <>
-      <Read from={made} what="agents">
+      <Read from={from} what="agents" height={200}>
         {(tokens) =>
           tokens.length === 0 ? (
-            <Card title="Your agents">
-              <p className="quiet">Your wallet has made none on the main chain.</p>
+            <Card title="Yours">
+              <Empty>You have created no agent and back none.</Empty>
             </Card>
           ) : (
-            tokens.map((token) => <AgentCard key={token} wallet={wallet} token={token} />)
+            <div className="grid">
+              {tokens.map((token) => (
+                <AgentCard key={token} wallet={wallet} token={token} />
+              ))}
+            </div>
           )
         }
       </Read>
-      <Card title="Look at an agent">
-        <Field
-          label="Address of its token"
-          error={typed === "" || isAddress(typed) ? undefined : "0x and 40 digits, as a wallet shows it."}
-        >
-          {(props) => (
-            <input {...props} className="mono" value={text} onChange={({ target }) => setText(target.value)} />
-          )}
-        </Field>
-      </Card>
-      {isAddress(typed) ? <AgentCard key={typed} wallet={wallet} token={typed} /> : null}
+      <Exits wallet={wallet} />
+      <Find />
     </>
   );
 }
 
-function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }): ReactNode {
-  const agent = useQuery({
-    queryKey: ["agent", token],
-    queryFn: () => readAgent(wallet.acting, token),
-    refetchInterval: 30_000,
-  });
-  const offer = useQuery({
-    queryKey: ["offer", token],
-    queryFn: () => readOffer(gateway, token),
-    refetchInterval: 30_000,
-  });
+function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNode {
+  const agent = useAgent(wallet, token);
+  const offer = useOffer(token);
+  const backing = useBacking(wallet, token);
   return (
-    <Read from={agent} what="agent">
+    <Read from={agent} what="agent" height={200}>
       {(data) => (
         <Card
-          title={data.name || shortHex(token)}
-          side={data.owner.toLowerCase() === wallet.address.toLowerCase() ? <Badge kind="good">yours</Badge> : null}
+          title={<Link href={pathTo("agents", token)}>{data.name || shortHex(token)}</Link>}
+          side={
+            <Badge kind={isOwner({ wallet, agent: data }) ? "good" : "plain"}>
+              {isOwner({ wallet, agent: data }) ? "yours" : "backed"}
+            </Badge>
+          }
         >
-          <div className="grid">
-            <Stat label="AI capacity today" about={reserveText(data)}>
-              <Amount nanoUsd={data.capacityTodayNanoUsd} />
-            </Stat>
-            <Stat
-              label="Staked for it"
-              about={data.stake === 0n ? "Nobody has staked for it." : `${units(data.backing)} of it by backers`}
-            >
-              {units(data.stake)}
-            </Stat>
-            <Stat label="Earned, not paid out yet" about="The keeper pays it out.">
-              <Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />
-            </Stat>
-          </div>
           <Read from={offer} what="offer">
-            {(state) => <Offer wallet={wallet} agent={data} state={state} />}
+            {(state) => {
+              const { capacity, ownUse, sold } = dayOf(data, state);
+              return (
+                <dl className="facts right">
+                  <dt>Capacity today</dt>
+                  <dd>
+                    <Amount nanoUsd={capacity} />
+                  </dd>
+                  <dt>Own use</dt>
+                  <dd>
+                    <Amount nanoUsd={ownUse} />
+                  </dd>
+                  <dt>Sold</dt>
+                  <dd>
+                    <Amount nanoUsd={sold} />
+                    {state.offer === null ? null : ` of ${usd(state.today.limit_nano_usd)}`}
+                  </dd>
+                  <dt>Earned, not paid out yet</dt>
+                  <dd>
+                    <Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />
+                  </dd>
+                  {(backing.data?.amount ?? 0n) === 0n ? null : (
+                    <>
+                      <dt>Your backing</dt>
+                      <dd>{units(backing.data?.amount ?? 0n)}</dd>
+                    </>
+                  )}
+                  {(backing.data?.claimableToken ?? 0n) === 0n ? null : (
+                    <>
+                      <dt>Rewards to claim</dt>
+                      <dd>
+                        <Amount nanoUsd={(backing.data?.claimableToken ?? 0n) * 1_000n} />
+                      </dd>
+                    </>
+                  )}
+                </dl>
+              );
+            }}
           </Read>
-          <dl className="facts">
-            <Place label="Its token" address={data.token} />
-            <Place label="Owner" address={data.owner} />
-            <Place label="Safe, gets 40 % of its sales" address={data.safe}>
-              It has {dollars(data, data.safeDollars)} and {tokenUsd(data.safeToken)} in tokens.
-            </Place>
-            <Place label="Treasury, gets 50 % for good" address={data.treasury}>
-              It has {dollars(data, data.treasuryDollars)} that wait to be staked.
-            </Place>
-            <Place label="Computer, signs its offers" address={data.computer} />
-          </dl>
+          <p className="hint">{stakeText(data)}</p>
         </Card>
       )}
     </Read>
   );
 }
 
-function Place({ label, address, children }: PlaceParts): ReactNode {
+/** Opens the page of any agent, to back it. */
+function Find(): ReactNode {
+  const [text, setText] = useState("");
+  const [, goTo] = useLocation();
+  const typed = text.trim();
+  const open = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isAddress(typed)) goTo(pathTo("agents", typed));
+  };
   return (
-    <>
-      <dt>{label}</dt>
-      <dd className="row">
-        {address === zeroAddress ? (
-          "none"
-        ) : (
-          <>
-            <span className="mono wrap">{address}</span>
-            <CopyButton text={address} label="Copy" />
-          </>
-        )}
-        {children === undefined ? null : <span className="small quiet">{children}</span>}
-      </dd>
-    </>
+    <Card title="Back another agent">
+      <form className="stack" onSubmit={open}>
+        <Field
+          label="Address of its token"
+          error={typed === "" || isAddress(typed) ? undefined : "0x and 40 hex digits, as a wallet shows it."}
+        >
+          {(props) => (
+            <input {...props} className="mono" value={text} onChange={({ target }) => setText(target.value)} />
+          )}
+        </Field>
+        <div className="row">
+          <button type="submit" disabled={!isAddress(typed)}>
+            Open its page
+          </button>
+        </div>
+      </form>
+    </Card>
   );
-}
-type PlaceParts = { label: string; address: `0x${string}`; children?: ReactNode };
-
-/** @param amount In the stablecoin's own units. */
-function dollars({ dollarDecimals }: AgentBooks, amount: bigint): string {
-  return tokenUsd(amount / 10n ** BigInt(dollarDecimals - 6));
-}
-
-/** Staked units have 18 decimals. */
-function units(amount: bigint): string {
-  return `${formatDecimal(amount - (amount % 10n ** 14n), 18)} units`;
-}
-
-function reserveText({ reserve, stake, capacityTodayNanoUsd }: AgentBooks): string {
-  if (stake > 0n && capacityTodayNanoUsd === 0n) return "What is staked counts from the next day (UTC) on.";
-  return reserve === null || reserve >= stake
-    ? "All that is staked."
-    : `Its owner lets it use ${units(reserve)} of what is staked.`;
 }

@@ -1,79 +1,114 @@
-import { parseDecimal } from "@inference/protocol/money";
-import { STANDING_DAY } from "@inference/protocol/offer";
-import type { AgentBooks } from "@inference/sdk/agents";
+import { parseShareBps, STANDING_DAY } from "@inference/protocol/offer";
+import { DAY_MS } from "@inference/protocol/window";
 import { setComputer } from "@inference/sdk/agents";
 import { type OfferState, putOffer } from "@inference/sdk/offers";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { isAddressEqual, zeroAddress } from "viem";
 import { useConfig } from "wagmi";
-import { when } from "../format.ts";
-import { Amount, Badge, Failure, Field, Meter } from "../parts.tsx";
+import { shortHex, when } from "../format.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Amount, Card, Field } from "../parts.tsx";
 import { walletAccount } from "../wallet/account.ts";
-import type { Wallet } from "../wallet/wallet.ts";
+import { AGENTS, useAct } from "./act.ts";
+import { type AgentParts, Failed, isOwner } from "./parts.tsx";
 
-const DAY_MS = 86_400_000;
+type OfferParts = AgentParts & { state: OfferState };
 
-/** An agent's offer, with a form for its signer. */
+/** The share of its capacity that an agent sells, and the changes that this wallet may make. */
 export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
   const { offer, today } = state;
-  const isSigner = isAddressEqual(agent.computer, wallet.address);
-  const isOwner = isAddressEqual(agent.owner, wallet.address);
+  const [isChanging, change] = useState(false);
+  const signs = isAddressEqual(agent.computer, wallet.address);
+  const put = usePut({ wallet, agent });
   return (
-    <>
+    <Card
+      title="Offer"
+      side={<span className={`state ${offer === null ? "" : "good"}`}>{offer === null ? "None" : "Active"}</span>}
+    >
       {offer === null ? (
-        <p className="quiet">It sells nothing at the moment.</p>
+        <p className="quiet">Nothing is for sale.</p>
       ) : (
-        <div className="note good">
-          <p>
-            <strong>
-              It sells {offer.share_bps / 100} % of{" "}
-              {offer.day === STANDING_DAY ? "each day's capacity" : "today's capacity"}.
-            </strong>{" "}
-            Sold today: <Amount nanoUsd={today.sold_nano_usd} /> of <Amount nanoUsd={today.limit_nano_usd} />; own use:{" "}
-            <Amount nanoUsd={today.own_use_nano_usd} />. The day ends {when(today.resets_at)}.
-          </p>
-          <Meter used={today.sold_nano_usd + today.held_nano_usd} whole={today.limit_nano_usd} />
-        </div>
+        <dl className="facts right">
+          <dt>{offer.day === STANDING_DAY ? "Share of each day" : "Share of today"}</dt>
+          <dd>{offer.share_bps / 100}%</dd>
+          <dt>Ends</dt>
+          <dd>{offer.day === STANDING_DAY ? "When withdrawn" : `${when(today.resets_at)} UTC`}</dd>
+          <dt>Still for sale today</dt>
+          <dd>
+            <Amount nanoUsd={today.left_nano_usd} />
+          </dd>
+        </dl>
       )}
-      {isSigner ? (
-        <ChangeOffer {...{ wallet, agent, state }} />
-      ) : isOwner ? (
+      <dl className="facts right">
+        <dt>Signed by computer</dt>
+        <dd className="mono" title={agent.computer}>
+          {agent.computer === zeroAddress ? "none" : signs ? "your wallet" : shortHex(agent.computer)}
+        </dd>
+      </dl>
+      {signs ? (
+        <div className="row">
+          <button type="button" disabled={put.isPending} onClick={() => change(true)}>
+            {offer === null ? "Offer capacity" : "Change share"}
+          </button>
+          {offer === null ? null : (
+            <button
+              type="button"
+              className="danger"
+              disabled={put.isPending}
+              onClick={() => put.start({ day: offer.day, shareBps: 0 })}
+            >
+              {put.isPending ? put.waits : "Withdraw"}
+            </button>
+          )}
+        </div>
+      ) : isOwner({ wallet, agent }) ? (
         <BecomeSigner wallet={wallet} agent={agent} />
       ) : null}
-    </>
+      <Failed error={put.error} />
+      {isChanging ? (
+        <Dialog title={offer === null ? "Offer capacity" : "Change the offer"} close={() => change(false)}>
+          <OfferForm {...{ wallet, agent, state }} done={() => change(false)} />
+        </Dialog>
+      ) : null}
+    </Card>
   );
 }
-type OfferParts = { wallet: Wallet; agent: AgentBooks; state: OfferState };
 
-function ChangeOffer({ wallet, agent, state: { offer, today } }: OfferParts): ReactNode {
+function usePut({ wallet, agent }: AgentParts, done?: () => void) {
   const config = useConfig();
   const queries = useQueryClient();
-  const [text, setText] = useState("50");
+  return useAct(
+    (terms: { day: number; shareBps: number }) => {
+      const computer = walletAccount(config, wallet.address);
+      return putOffer(wallet.acting, { computer, agentToken: agent.token, ...terms });
+    },
+    (answer) => {
+      queries.setQueryData([AGENTS, "offer", agent.token], answer);
+      done?.();
+    },
+  );
+}
+
+/** Signs an offer with this wallet, which is the agent's computer. */
+export function OfferForm({ done, ...parts }: OfferParts & { done?: () => void }): ReactNode {
+  const { agent, state } = parts;
+  const [text, setText] = useState(String((state.offer?.share_bps ?? 5_000) / 100));
   const [isStanding, setStanding] = useState(true);
-  const putting = useMutation({
-    mutationFn: (terms: { day: number; shareBps: number }) =>
-      putOffer(wallet.acting, {
-        ...{ computer: walletAccount(config, wallet.address), agentToken: agent.token },
-        ...terms,
-      }),
-    onSuccess: (state) => queries.setQueryData(["offer", agent.token], state),
-  });
-  const share = Number(parseDecimal(text.trim(), 2) ?? 0n);
-  const error = share < 1 || share > 10_000 ? "A percentage from 0.01 to 100." : undefined;
+  const put = usePut(parts, done);
+  const shareBps = parseShareBps(text.trim());
   // The gateway's day counts, not this machine's.
-  const ofToday = Date.parse(today.date) / DAY_MS;
+  const ofToday = Date.parse(state.today.date) / DAY_MS;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (error === undefined) putting.mutate({ day: isStanding ? STANDING_DAY : ofToday, shareBps: share });
+    if (shareBps !== undefined) put.start({ day: isStanding ? STANDING_DAY : ofToday, shareBps });
   };
   return (
-    <form className="stack tight" onSubmit={submit}>
-      <h3>{offer === null ? "Sell unused capacity" : "Change the offer"}</h3>
+    <form className="stack" onSubmit={submit}>
       <Field
         label="Share to sell, in percent"
-        about="Others pay what the models cost. You can use whatever is not sold yet yourself, at any time."
-        error={error}
+        about={`Customers pay the list price. ${agent.name} can use whatever is not sold yet at any time.`}
+        error={shareBps === undefined ? "A percentage from 0.01 to 100." : undefined}
       >
         {(props) => (
           <input {...props} inputMode="decimal" value={text} onChange={({ target }) => setText(target.value)} />
@@ -83,60 +118,42 @@ function ChangeOffer({ wallet, agent, state: { offer, today } }: OfferParts): Re
         {[true, false].map((each) => (
           <label key={String(each)} className="choice">
             <input type="radio" name={agent.token} checked={isStanding === each} onChange={() => setStanding(each)} />
-            <span>{each ? "Every day, until I stop it" : "Today only"}</span>
+            <span>{each ? "Every day, until withdrawn" : "Today only"}</span>
           </label>
         ))}
       </div>
       <div className="row">
-        <button type="submit" className="first" disabled={putting.isPending || error !== undefined}>
-          {putting.isPending ? "Look at your wallet …" : "Sign the offer"}
+        <button type="submit" className="first" disabled={put.isPending || shareBps === undefined}>
+          {put.isPending ? put.waits : "Sign the offer"}
         </button>
-        {offer === null ? null : (
-          <button
-            type="button"
-            disabled={putting.isPending}
-            onClick={() => putting.mutate({ day: offer.day, shareBps: 0 })}
-          >
-            Stop selling
-          </button>
-        )}
       </div>
-      {putting.error === null ? null : <Failure error={putting.error} />}
+      <Failed error={put.error} />
     </form>
   );
 }
 
-/** The owner names the computer that signs offers. */
-function BecomeSigner({ wallet, agent }: Omit<OfferParts, "state">): ReactNode {
+/** The owner makes this wallet the agent's computer. */
+export function BecomeSigner({ wallet, agent }: AgentParts): ReactNode {
   const config = useConfig();
-  const queries = useQueryClient();
-  const naming = useMutation({
-    mutationFn: () =>
-      setComputer(wallet.acting, {
-        agentToken: agent.token,
-        computer: walletAccount(config, wallet.address),
-      }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ["agent", agent.token] }),
+  const act = useAct((_: null, options) => {
+    const computer = walletAccount(config, wallet.address);
+    return setComputer(wallet.acting, { agentToken: agent.token, computer, ...options });
   });
   return (
-    <div className="stack tight">
-      <p>
-        {agent.computer === zeroAddress ? (
-          "Nobody may sign offers for it yet."
-        ) : (
-          <>
-            Its offers are signed by its computer, <span className="mono wrap">{agent.computer}</span>. If your wallet
-            signs them instead, that computer's offer ends. <Badge kind="warn">one at a time</Badge>
-          </>
-        )}{" "}
-        Your wallet is asked twice: for a signature, and for a transaction that costs a little of the chain's coin.
+    <div className="stack">
+      <p className="small quiet">
+        {agent.computer === zeroAddress
+          ? "A computer is the key that signs offers. Without one nothing can be offered. "
+          : "If your wallet becomes the computer, the present computer's offer ends. "}
+        Your wallet is asked for a signature, and for a transaction. <code>infer agent computer</code> names a key of
+        another machine instead.
       </p>
-      <p>
-        <button type="button" disabled={naming.isPending} onClick={() => naming.mutate()}>
-          {naming.isPending ? "Look at your wallet …" : "Sign its offers with this wallet"}
+      <div className="row">
+        <button type="button" disabled={act.isPending} onClick={() => act.start(null)}>
+          {act.isPending ? act.waits : "Sign offers with this wallet"}
         </button>
-      </p>
-      {naming.error === null ? null : <Failure error={naming.error} />}
+      </div>
+      <Failed error={act.error} />
     </div>
   );
 }

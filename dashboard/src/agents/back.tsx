@@ -1,0 +1,72 @@
+import { stake } from "@inference/sdk/backing";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { usd } from "../format.ts";
+import { Read } from "../parts.tsx";
+import { useAct } from "./act.ts";
+import { type AgentParts, amountIn, bare, Failed, UnitsField, useStakingToken } from "./parts.tsx";
+
+/** Stakes for an agent: as its backer, or for good. */
+export function Back({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {
+  const from = useStakingToken(wallet);
+  return (
+    <Read from={from} what="stake">
+      {(held) => <Form {...{ wallet, agent, held, ...(done === undefined ? {} : { done }) }} />}
+    </Read>
+  );
+}
+
+function Form({ wallet, agent, held, done }: FormParts): ReactNode {
+  const [text, setText] = useState("");
+  const [as, setAs] = useState<"back" | "gift">("back");
+  const amount = amountIn(text, held.amount);
+  const act = useAct(
+    (given: { amount: bigint; as: "back" | "gift" }, options) =>
+      stake(wallet.acting, { agentToken: agent.token, ...given, ...options }),
+    () => {
+      setText("");
+      done?.();
+    },
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (amount !== null) act.start({ amount, as });
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <UnitsField
+        label={`Stake, in ${held.symbol}`}
+        about={`Your wallet has ${bare(held.amount)} ${held.symbol}. Each one gives ${agent.name} $1.00 a day.`}
+        {...{ text, set: setText, most: held.amount, has: "your wallet has" }}
+      />
+      <fieldset className="choices" aria-label="How to stake">
+        {CHOICES.map(({ value, title, about }) => (
+          <label key={value} className="choice">
+            <input type="radio" name={`as ${agent.token}`} checked={as === value} onChange={() => setAs(value)} />
+            <span>
+              <strong>{title}</strong>
+              <span className="small quiet">{about}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {amount === null ? null : (
+        <p>
+          {agent.name} gets {usd(amount / 10n ** 9n)} more capacity a day, from 00:00 UTC on. Its cap can limit that.
+        </p>
+      )}
+      <p className="hint">Your wallet is asked to approve the amount, unless it already has, and then to stake it.</p>
+      <div className="row">
+        <button type="submit" className="first" disabled={amount === null || act.isPending}>
+          {act.isPending ? act.waits : "Stake"}
+        </button>
+      </div>
+      <Failed error={act.error} />
+    </form>
+  );
+}
+type FormParts = AgentParts & { held: { amount: bigint; symbol: string }; done?: () => void };
+
+const CHOICES = [
+  { value: "back", title: "Back it", about: "You get a share of its rewards, and can withdraw: paid one day later." },
+  { value: "gift", title: "For good", about: "The stake is the agent's. You cannot withdraw it and get no rewards." },
+] as const;

@@ -1,0 +1,93 @@
+import { parseDecimal } from "@inference/protocol/money";
+import { createAgent } from "@inference/sdk/agents";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { useLocation } from "wouter";
+import { Card, Field } from "../parts.tsx";
+import { pathTo } from "../route.ts";
+import type { Wallet } from "../wallet/wallet.ts";
+import { useAct } from "./act.ts";
+import { Failed } from "./parts.tsx";
+import { STEPS, Step } from "./steps.tsx";
+
+const MAX_NAME = 64;
+const MAX_SYMBOL = 11;
+
+/** The first step of an agent. The others are on the page of the agent. */
+export function Create({ wallet }: { wallet: Wallet }): ReactNode {
+  const [, goTo] = useLocation();
+  const [name, setName] = useState("");
+  const [symbol, setSymbol] = useState("");
+  const [supplyText, setSupply] = useState("1000000");
+  const act = useAct(
+    (given: { name: string; symbol: string; supply: bigint }, options) =>
+      createAgent(wallet.acting, { ...given, ...options }),
+    ({ agent }) => goTo(pathTo("agents", agent.token, { setup: "1" })),
+  );
+  const supply = parseDecimal(supplyText.trim(), 18) ?? 0n;
+  const [cleanName, cleanSymbol] = [name.trim(), symbol.trim()];
+  const isComplete = cleanName !== "" && cleanSymbol !== "" && supply > 0n;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isComplete) act.start({ name: cleanName, symbol: cleanSymbol, supply });
+  };
+  const [first, ...others] = STEPS;
+  return (
+    <Card title="Six steps">
+      <ol className="steps">
+        <Step number={1} title={first} state="now">
+          <form className="stack" onSubmit={submit}>
+            <div className="fields">
+              <Field label="Name">
+                {(props) => (
+                  <input
+                    {...props}
+                    maxLength={MAX_NAME}
+                    value={name}
+                    onChange={({ target }) => setName(target.value)}
+                  />
+                )}
+              </Field>
+              <Field label="Symbol" about="Of its token, such as OWL.">
+                {(props) => (
+                  <input
+                    {...props}
+                    maxLength={MAX_SYMBOL}
+                    value={symbol}
+                    onChange={({ target }) => setSymbol(target.value.toUpperCase())}
+                  />
+                )}
+              </Field>
+              <Field
+                label="Supply"
+                about="Your wallet gets all of its tokens."
+                error={supply > 0n ? undefined : "A number above 0."}
+              >
+                {(props) => (
+                  <input
+                    {...props}
+                    inputMode="decimal"
+                    value={supplyText}
+                    onChange={({ target }) => setSupply(target.value)}
+                  />
+                )}
+              </Field>
+            </div>
+            <p className="hint">
+              One transaction makes the token, a Safe that your wallet owns, and a treasury. Name, symbol and supply
+              cannot be changed later.
+            </p>
+            <div className="row">
+              <button type="submit" className="first" disabled={!isComplete || act.isPending}>
+                {act.isPending ? act.waits : "Create agent"}
+              </button>
+            </div>
+            <Failed error={act.error} />
+          </form>
+        </Step>
+        {others.map((title, index) => (
+          <Step key={title} number={index + 2} title={title} state="later" />
+        ))}
+      </ol>
+    </Card>
+  );
+}

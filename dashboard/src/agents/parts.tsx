@@ -1,0 +1,102 @@
+import { formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { type AgentBooks, readAgent } from "@inference/sdk/agents";
+import { type Backing, readBacking, readStakingToken } from "@inference/sdk/backing";
+import { ContractError } from "@inference/sdk/errors";
+import { type OfferState, readOffer } from "@inference/sdk/offers";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { isAddressEqual } from "viem";
+import { gateway } from "../gateway.ts";
+import { Failure, Field } from "../parts.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+import { AGENTS } from "./act.ts";
+
+export type Token = `0x${string}`;
+/** A part of an agent's page. */
+export type AgentParts = { wallet: Wallet; agent: AgentBooks };
+
+const EVERY_MS = 30_000;
+
+export function useAgent(wallet: Wallet, token: Token): UseQueryResult<AgentBooks> {
+  const queryFn = () => readAgent(wallet.acting, token);
+  return useQuery({ queryKey: [AGENTS, "agent", token], queryFn, refetchInterval: EVERY_MS });
+}
+
+export function useOffer(token: Token): UseQueryResult<OfferState> {
+  const queryFn = () => readOffer(gateway, token);
+  return useQuery({ queryKey: [AGENTS, "offer", token], queryFn, refetchInterval: EVERY_MS });
+}
+
+export function useBacking({ acting, address }: Wallet, agentToken: Token): UseQueryResult<Backing> {
+  const queryFn = () => readBacking(acting, { agentToken, address });
+  return useQuery({ queryKey: [AGENTS, "backing", agentToken, address], queryFn, refetchInterval: EVERY_MS });
+}
+
+export function useStakingToken({ acting, address }: Wallet): UseQueryResult<{ amount: bigint; symbol: string }> {
+  return useQuery({ queryKey: [AGENTS, "staking", address], queryFn: () => readStakingToken(acting, address) });
+}
+
+export const isOwner = ({ wallet, agent }: AgentParts): boolean => isAddressEqual(agent.owner, wallet.address);
+
+/** Exact. @param amount Of stake, in 1e-18 unit. */
+export function units(amount: bigint): string {
+  return `${bare(amount)} ${amount === UNIT ? "unit" : "units"}`;
+}
+
+/** The number alone, as a field takes it. */
+export const bare = (amount: bigint): string => formatDecimal(amount, 18);
+
+export const UNIT = 10n ** 18n;
+
+/** Each staked unit is a dollar a day: the capacity that the present stake and cap give, in nano-dollar. */
+export function capacityOf({ stake, reserve }: AgentBooks): bigint {
+  return (reserve === null || reserve > stake ? stake : reserve) / 10n ** 9n;
+}
+
+/** A field for units. `most` is what there is; null: no limit. */
+export function UnitsField({ label, about, text, set, most, has }: UnitsFieldParts): ReactNode {
+  const amount = parseDecimal(text.trim(), 18);
+  const error =
+    text.trim() === ""
+      ? undefined
+      : amount === undefined || amount <= 0n
+        ? "A number above 0, such as 100 or 0.5."
+        : most !== null && amount > most
+          ? `More than ${has}: ${bare(most)}.`
+          : undefined;
+  return (
+    <Field label={label} about={about} error={error}>
+      {(props) => (
+        <div className="row units">
+          <input {...props} inputMode="decimal" value={text} onChange={({ target }) => set(target.value)} />
+          {most === null || most === 0n ? null : (
+            <button type="button" onClick={() => set(bare(most))}>
+              All
+            </button>
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}
+type UnitsFieldParts = {
+  label: string;
+  about?: ReactNode;
+  text: string;
+  set: (text: string) => void;
+  most: bigint | null;
+  /** Names `most` in the error. */
+  has: string;
+};
+
+/** The amount of a field; null: it cannot be used. */
+export function amountIn(text: string, most: bigint | null): bigint | null {
+  const amount = parseDecimal(text.trim(), 18);
+  return amount === undefined || amount <= 0n || (most !== null && amount > most) ? null : amount;
+}
+
+/** An error of an action. The message names the staking token, where the shared words speak of dollars. */
+export function Failed({ error }: { error: unknown }): ReactNode {
+  if (error === null) return null;
+  return <Failure error={error instanceof ContractError ? new Error(error.message) : error} />;
+}
