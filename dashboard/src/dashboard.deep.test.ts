@@ -264,6 +264,35 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await close();
   });
 
+  test("the documentation keeps the language and the theme, finds by keyboard, copies, and needs no script", async () => {
+    const { page, problems, close } = await openWindow({ permissions: ["clipboard-read", "clipboard-write"] });
+    await go(page, "docs");
+    await page.getByRole("tab", { name: "curl" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("button", { name: "Copy: OpenAI for Python" }).click();
+    ok(
+      (await page.evaluate(() => navigator.clipboard.readText())).startsWith("import os\n\nfrom openai import OpenAI"),
+    );
+    await page.getByRole("button", { name: "Theme: system" }).click();
+    await go(page, "");
+    equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+    await main(page).getByRole("tab", { name: "Python", selected: true }).waitFor();
+    await go(page, "docs");
+    await page.getByRole("tab", { name: "Python", selected: true }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("insufficient balance");
+    await page.getByRole("link", { name: /insufficient_balance/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/errors/);
+    deepEqual(problems, []);
+    await close();
+    const plain = await openWindow({ javaScriptEnabled: false });
+    await go(plain.page, "docs");
+    for (const name of ["curl", "Python", "TypeScript"]) await plain.page.getByRole("heading", { name }).waitFor();
+    equal(await plain.page.getByRole("button").count(), 0);
+    await plain.close();
+  });
+
   test("nothing is wrong for a screen reader, a keyboard or a small screen", async () => {
     const findings: string[] = [];
     const receipt = await ask();
@@ -276,7 +305,15 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       await click(page, "Development wallet with a balance");
       await page.getByRole("table").waitFor();
       const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
-      for (const place of [...PLACES, `activity/${receipt}`, login]) {
+      for (const place of [
+        ...PLACES,
+        `activity/${receipt}`,
+        login,
+        "docs",
+        "docs/wallet",
+        "docs/keys",
+        "docs/errors",
+      ]) {
         await go(page, place);
         await page.waitForLoadState("networkidle");
         await main(page).getByRole("heading", { level: 1 }).first().waitFor({ state: "attached" });

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { followOldLinks } from "./route.ts";
-import { showTheme } from "./theme.ts";
+import { showTheme } from "./theme-choice.ts";
 
 followOldLinks();
 showTheme();

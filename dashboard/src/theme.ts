@@ -1,16 +1,7 @@
 import { useSyncExternalStore } from "react";
+import { keepTheme, readTheme, type Theme } from "./theme-choice.ts";
 
-/** The reader's choice of colours, kept in the browser. `system`: as the system has it. */
-export type Theme = "system" | "light" | "dark";
-
-const THEMES: readonly Theme[] = ["system", "light", "dark"];
-const NAME = "theme";
 const listeners = new Set<() => void>();
-
-export function readTheme(): Theme {
-  const kept = localStorage.getItem(NAME);
-  return THEMES.find((theme) => theme === kept) ?? "system";
-}
 
 export function useTheme(): Theme {
   return useSyncExternalStore((changed) => {
@@ -20,18 +11,6 @@ export function useTheme(): Theme {
 }
 
 export function setTheme(theme: Theme): void {
-  localStorage.setItem(NAME, theme);
-  showTheme();
+  keepTheme(theme);
   for (const changed of listeners) changed();
-}
-
-export function showTheme(): void {
-  const theme = readTheme();
-  if (theme === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
-
-/** The next of system, light and dark. */
-export function nextTheme(theme: Theme): Theme {
-  return THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
 }

@@ -52,6 +52,8 @@ export type DashboardFiles = {
   page: string;
   /** By name. A name has a hash of the content in it. */
   assets: Readonly<Record<string, DashboardAsset>>;
+  /** The names of the files that the pages of /docs load. `theme` is a script that runs before the page is painted. */
+  docs: Readonly<Record<"theme" | "script" | "style" | "menu" | "icon", string>>;
 };
 
 export type DashboardAsset = {

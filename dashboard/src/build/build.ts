@@ -6,7 +6,8 @@ import { build, type Metafile } from "esbuild";
 import { pageOf } from "./page.ts";
 
 /** The dashboard as a host serves it: `DashboardFiles` of the gateway, as JSON. */
-export type Site = { page: string; assets: Record<string, { type: string; text: string }> };
+export type Site = { page: string; assets: Record<string, { type: string; text: string }>; docs: DocsFiles };
+type DocsFiles = Record<"theme" | "script" | "style" | "menu" | "icon", string>;
 
 const source = fileURLToPath(new URL("..", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -16,6 +17,17 @@ const siteFile = join(folder, "site.json");
 const inputsFile = join(folder, "inputs.json");
 
 const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+
+/** The dashboard's, then those of the documentation. */
+const ENTRIES = [
+  "main.tsx",
+  "style.css",
+  "icon.svg",
+  "docs/theme.ts",
+  "docs/docs.ts",
+  "docs/docs.css",
+  "docs/menu.svg",
+];
 
 /** Builds the dashboard into `dist/site.json`, unless it exists and no source has changed. */
 export async function buildDashboard(): Promise<void> {
@@ -37,7 +49,7 @@ export function withoutDashboard(): void {
 export async function bundleDashboard(): Promise<{ site: Site; metafile: Metafile; entry: string; style: string }> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["main.tsx", "style.css", "icon.svg"].map((name) => join(source, name)),
+    entryPoints: ENTRIES.map((name) => join(source, name)),
     bundle: true,
     splitting: true,
     minify: true,
@@ -65,7 +77,14 @@ export async function bundleDashboard(): Promise<{ site: Site; metafile: Metafil
   const named = (pattern: RegExp): string => Object.keys(assets).find((name) => pattern.test(name)) ?? "";
   const [entry, style, icon] = [named(/^main-.*\.js$/), named(/^style-.*\.css$/), named(/^icon-.*\.svg$/)];
   const preloads = staticImports(metafile, entry).filter((name) => name !== entry);
-  return { site: { page: pageOf({ entry, style, icon, preloads }), assets }, metafile, entry, style };
+  const docs = {
+    theme: named(/^theme-.*\.js$/),
+    script: named(/^docs-.*\.js$/),
+    style: named(/^docs-.*\.css$/),
+    menu: named(/^menu-.*\.svg$/),
+    icon,
+  };
+  return { site: { page: pageOf({ entry, style, icon, preloads }), assets, docs }, metafile, entry, style };
 }
 
 /** The static imports of a file, indirect ones included. */

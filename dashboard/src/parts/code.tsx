@@ -1,6 +1,7 @@
 import { Content, List, Root, Trigger } from "@radix-ui/react-tabs";
 import { type ReactNode, useSyncExternalStore } from "react";
 import { CopyButton } from "../parts.tsx";
+import { classOf, TOKENS } from "./tokens.ts";
 
 /** The code of one tab. */
 export type CodeTab = { name: string; text: string };
@@ -67,18 +68,14 @@ export function CodeBlock({ text, label }: { text: string; label: string }): Rea
   );
 }
 
-/** Words that begin a statement or a command, strings, and remarks. */
-const TOKENS =
-  /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|((?:^|\s)(?:#|\/\/) .*)|((?<![\w.$/-])(?:import|from|const|let|await|for|of|in|new|async|function|return|print|export|curl|infer|npx|pip|npm)(?![\w.:/=-]))/gm;
-
 function Lines({ text }: { text: string }): ReactNode {
   const parts: ReactNode[] = [];
   let end = 0;
   for (const found of text.matchAll(TOKENS)) {
-    const [all, quoted, remark] = found;
+    const [all] = found;
     parts.push(text.slice(end, found.index));
     parts.push(
-      <span key={found.index} className={quoted !== undefined ? "text" : remark !== undefined ? "remark" : "word"}>
+      <span key={found.index} className={classOf(found)}>
         {all}
       </span>,
     );

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { Webhooks } from "../keys/webhooks.tsx";
 import { Card, Head, Segments } from "../parts.tsx";
-import { setTheme, type Theme, useTheme } from "../theme.ts";
+import { setTheme, useTheme } from "../theme.ts";
+import type { Theme } from "../theme-choice.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
 
 const THEMES: readonly (readonly [Theme, string])[] = [

@@ -1,6 +1,7 @@
 import { Moon, Sun, SunMoon } from "lucide-react";
 import type { ReactNode } from "react";
-import { nextTheme, setTheme, useTheme } from "../theme.ts";
+import { setTheme, useTheme } from "../theme.ts";
+import { nextTheme } from "../theme-choice.ts";
 
 const ICONS = { system: SunMoon, light: Sun, dark: Moon } as const;
 

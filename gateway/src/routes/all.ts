@@ -10,6 +10,7 @@ import { createChatCompletion } from "./chat-completions.ts";
 import { getContracts } from "./contracts.ts";
 import { getCredits } from "./credits.ts";
 import { getDocs } from "./docs.ts";
+import { getDocsPage } from "./docs-page.ts";
 import { createEmbeddings } from "./embeddings.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { getGeneration } from "./generation.ts";
@@ -114,6 +115,7 @@ export const endpoints: readonly Endpoint[] = [
   getAsset,
   getOpenApi,
   getDocs,
+  getDocsPage,
   getLlmsText,
   getSkill,
 ];

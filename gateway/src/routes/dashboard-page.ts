@@ -33,7 +33,7 @@ function dashboardPage(context: GatewayContext, { page }: DashboardFiles, status
   const nodes = [...nodesOf(config), ...(own === undefined ? [] : [own])];
   return context.html(page, status, {
     "cache-control": "no-cache",
-    "content-security-policy": policy(nodes, originOf(config.operator.service.logoUrl)),
+    "content-security-policy": pagePolicy(config, nodes),
     "cross-origin-opener-policy": "same-origin-allow-popups",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "referrer-policy": "no-referrer",
@@ -55,7 +55,9 @@ function originOf(url: string | null | undefined): string | undefined {
   return (protocol === "https:" || protocol === "http:") && /^[\w.:[\]-]+$/.test(host ?? "") ? origin : undefined;
 }
 
-function policy(nodes: readonly string[], logo: string | undefined): string {
+/** What a page may load and reach: the gateway's own files, the operator's logo, and these nodes. */
+export function pagePolicy({ operator }: GatewayConfig, nodes: readonly string[] = []): string {
+  const logo = originOf(operator.service.logoUrl);
   return [
     "default-src 'none'",
     "script-src 'self'",

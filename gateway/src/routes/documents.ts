@@ -14,10 +14,10 @@ export const cached = { "cache-control": "public, max-age=300" };
 const made = new WeakMap<Gateway, BoundedMap<string, ConstantText>>();
 
 export function madeOnce(gateway: Gateway, name: string, make: () => string): ConstantText {
-  const texts = made.get(gateway) ?? makeBoundedMap<string, ConstantText>(8);
+  const texts = made.get(gateway) ?? makeBoundedMap<string, ConstantText>(32);
   made.set(gateway, texts);
   const text = texts.get(name) ?? { text: make() };
-  // Each model name has its own page. The last eight texts are kept.
+  // Each model name has its own texts. The last 32 are kept.
   if (!texts.has(name)) texts.set(name, text);
   return text;
 }

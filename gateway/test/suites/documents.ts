@@ -6,7 +6,7 @@ import { toolSetups } from "@inference/protocol/tool-setups";
 import * as answers from "@inference/protocol/wire/answers";
 import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import type * as z from "zod";
-import { prose } from "../../src/docs/page.ts";
+import { prose } from "../../src/docs/page-parts.ts";
 import { messageRules } from "../../src/docs/signed-message.ts";
 import { snippets } from "../../src/docs/snippets.ts";
 import type { TestAccount } from "../fund.ts";
@@ -103,7 +103,7 @@ export function testDocuments(start: StartHost): void {
       });
 
       test("each is the same text in gzip, and may be kept for either", async () => {
-        for (const path of ["/docs", "/openapi.json", "/llms.txt"]) {
+        for (const path of ["/docs", "/docs/inference", "/openapi.json", "/llms.txt"]) {
           const [plain, compressed, refused] = await Promise.all(
             ["identity", "br, gzip", "gzip;q=0"].map((accepted) =>
               host.call(path, { headers: { "accept-encoding": accepted } }),
@@ -116,23 +116,48 @@ export function testDocuments(start: StartHost): void {
         }
       });
 
-      test("/docs stands alone: no script, nothing from elsewhere, every link in it leads somewhere", async () => {
-        const answer = await host.call("/docs");
-        assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
-        const page = await answer.text();
-        // Code in the page is text, which the next test checks.
-        const markup = page.replace(/<code>[^<]*<\/code>/g, "");
-        assert.doesNotMatch(markup, /<script|<link|<img|@import|url\(|\ssrc=|\son\w+="/i);
-        const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-        assert.equal(new Set(ids).size, ids.length, "an id is there twice");
-        for (const [, target = ""] of page.matchAll(/href="#([^"]+)"/g)) assert.ok(ids.includes(target), target);
-        for (const [, path = ""] of page.matchAll(/href="(\/[^"]*)"/g)) {
-          assert.equal((await host.call(path)).status, 200, path);
+      /** The pages that the menu of /docs names, by path. */
+      const readPages = async (): Promise<Map<string, string>> => {
+        const first = await (await host.call("/docs")).text();
+        const paths = new Set([...first.matchAll(/href="(\/docs[^"#]*)"/g)].map(([, path = ""]) => path));
+        return new Map(
+          await Promise.all([...paths].map(async (path) => [path, await (await host.call(path)).text()] as const)),
+        );
+      };
+
+      test("the pages of /docs name each other, run no script but the gateway's, and every link leads somewhere", async () => {
+        const pages = await readPages();
+        assert.ok(pages.size > 10);
+        const idsOf = (page: string) => [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+        const elsewhere = new Set<string>();
+        for (const [path, page] of pages) {
+          const answer = await host.call(path);
+          assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
+          assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);
+          assert.doesNotMatch(answer.headers.get("content-security-policy") ?? "", /unsafe|\*/);
+          // Code in the page is text, which the next test checks.
+          const markup = page.replace(/<code>[^<]*<\/code>/g, "");
+          assert.doesNotMatch(markup, /<script(?![^>]* src="\/assets\/)|<style|@import|url\(|\sstyle=|\son\w+="/i);
+          assert.doesNotMatch(markup, /(?:src|href)="(?!\/|#)/i);
+          const ids = idsOf(page);
+          assert.equal(new Set(ids).size, ids.length, `an id is there twice on ${path}`);
+          for (const [, place = "", id] of page.matchAll(/href="(\/[^"#]*)?(?:#([^"]+))?"/g)) {
+            if (place.startsWith("/assets/")) elsewhere.add(place);
+            else if (place !== "" && !pages.has(place)) elsewhere.add(place);
+            else if (id !== undefined) assert.ok(idsOf(pages.get(place || path) ?? "").includes(id), `${place}#${id}`);
+          }
+          for (const other of pages.keys())
+            assert.ok(page.includes(`href="${other}"`), `${path} does not name ${other}`);
+          for (const [, asset = ""] of page.matchAll(/ src="([^"]+)"/g)) elsewhere.add(asset);
         }
+        for (const path of elsewhere) {
+          assert.equal((await host.call(path, { headers: { accept: "text/html" } })).status, 200, path);
+        }
+        assert.equal((await host.call("/docs/nothing")).status, 404);
       });
 
       test("/docs has every example, and none of it is taken for markup", async () => {
-        const page = await (await host.call("/docs")).text();
+        const page = [...(await readPages()).values()].join("");
         const text = page
           .replaceAll("&quot;", '"')
           .replaceAll("&#39;", "'")
@@ -154,16 +179,15 @@ export function testDocuments(start: StartHost): void {
       });
 
       test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
-        const [page, text] = await Promise.all(
-          ["/docs", "/llms.txt"].map(async (path) => (await host.call(path)).text()),
-        );
+        const page = [...(await readPages()).values()].join("");
+        const text = await (await host.call("/llms.txt")).text();
         const shown = (sentence: string) => String(prose(sentence));
         for (const [code, sentence] of Object.entries(errorMeanings)) {
-          assert.ok(page?.includes(shown(sentence)), `/docs says nothing of ${code}`);
-          assert.ok(text?.includes(`\`${code}\`: ${sentence}`), `/llms.txt says nothing of ${code}`);
+          assert.ok(page.includes(shown(sentence)), `/docs says nothing of ${code}`);
+          assert.ok(text.includes(`\`${code}\`: ${sentence}`), `/llms.txt says nothing of ${code}`);
         }
         for (const rule of messageRules({ baseUrl, chainIds: [31_337] })) {
-          assert.ok(page?.includes(shown(rule)) && text?.includes(rule), rule);
+          assert.ok(page.includes(shown(rule)) && text.includes(rule), rule);
         }
       });
 

@@ -115,7 +115,7 @@ describe("the endpoint of docs/adding-an-endpoint.md", () => {
     };
     assert.equal(paths["/api/v1/embeddings/query"]?.post?.operationId, "createQueryEmbedding");
     assert.ok("QueryEmbeddingRequest" in components.schemas);
-    assert.ok((await read("/docs")).includes('<article id="createQueryEmbedding">'));
+    assert.ok((await read("/docs/inference")).includes('<article id="createQueryEmbedding">'));
     assert.ok(
       (await read("/llms.txt")).includes("- `POST /api/v1/embeddings/query`: The embedding of one search query"),
     );

@@ -16,11 +16,12 @@ export function readDashboard(
   if (!existsSync(built)) return undefined;
   const site = JSON.parse(readFileSync(built, "utf8")) as DashboardFiles | null;
   if (site === null) return undefined;
-  const { page, assets } = site;
+  const { page, assets, docs } = site;
   const own = script === undefined ? undefined : readScript(script);
   return {
     page: own === undefined ? page : page.replace("<head>", `<head><script src="/assets/${own.name}"></script>`),
     assets: own === undefined ? assets : { ...assets, [own.name]: own.asset },
+    docs,
   };
 }
 

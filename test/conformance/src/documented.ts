@@ -143,6 +143,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/assets/{name}", use: "public" },
   { method: "GET", path: "/openapi.json", use: "public" },
   { method: "GET", path: "/docs", use: "public" },
+  { method: "GET", path: "/docs/{page}", use: "public" },
   { method: "GET", path: "/llms.txt", use: "public" },
   { method: "GET", path: "/skill.md", use: "public" },
 ];

@@ -262,7 +262,7 @@ function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kin
   const refusal = refusals[kind];
   const done = doneOf(method, path);
   // There is no such file.
-  if (path === "/assets/{name}") return "404 not_found";
+  if (path === "/assets/{name}" || path === "/docs/{page}") return "404 not_found";
   // Nothing in the path is an address here.
   if (use === "public") return needsQuery || path.includes("{") ? "400 invalid_request" : "200";
   if ((use === "models" || use === "own") && kind === "none") return done;

@@ -15,7 +15,7 @@ let steps: Map<string, string>;
 
 before(async () => {
   devnet = await shareDevnet();
-  steps = stepsOn(await read("/docs"));
+  steps = stepsOn(await read("/docs/wallet"));
 });
 
 describe("with a private key and the gateway's URL alone, the program turns dollars into an answer", {
@@ -29,7 +29,7 @@ describe("with a private key and the gateway's URL alone, the program turns doll
   }
 
   test("on the primary chain with mintAndActivate, where no chain is named", async () => {
-    const [atOnce = ""] = codesOn(await read("/docs")).filter((code) => code.includes('"mintAndActivate"'));
+    const [atOnce = ""] = codesOn(await read("/docs/wallet")).filter((code) => code.includes('"mintAndActivate"'));
     const changed = new Map(steps).set("mint", atOnce).set("activate", "");
     await assertAnswered(await run([...changed.values()].join("\n\n"), { wallet: 4 }), 5);
   });
@@ -73,7 +73,7 @@ test("the gateway tells where everything is, as ready.json does", async () => {
 
 /** The pieces of the program by their step. */
 function stepsOn(page: string): Map<string, string> {
-  const ids = [...page.matchAll(/<h3 class="step" id="wallet-(\w+)">/g)].map(([, id = ""]) => id);
+  const ids = [...page.matchAll(/<h2 class="step" id="wallet-(\w+)">/g)].map(([, id = ""]) => id);
   const pieces = codesOn(page, 'class="program"');
   equal(pieces.length, ids.length);
   return new Map(ids.map((id, index) => [id, pieces[index] ?? ""]));

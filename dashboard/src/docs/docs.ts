@@ -1,0 +1,128 @@
+import { classOf, TOKENS } from "../parts/tokens.ts";
+import { keepTheme, nextTheme, readTheme } from "../theme-choice.ts";
+import { startSearch } from "./search.ts";
+
+/** The documentation's pages are complete without this script. It adds tabs, copying, search and the theme. */
+const all = <T extends Element = HTMLElement>(selector: string, within: ParentNode = document): T[] => [
+  ...within.querySelectorAll<T>(selector),
+];
+
+fillInKey();
+for (const code of all("pre code")) colour(code);
+for (const box of all(".code")) addCopy(box);
+for (const [index, group] of all(".tabs").entries()) makeTabs(group, index);
+for (const button of all<HTMLButtonElement>("button.theme")) startTheme(button);
+for (const button of all<HTMLButtonElement>("button.search")) startSearch(button);
+
+function colour(code: HTMLElement): void {
+  const text = code.textContent;
+  const parts: (string | Node)[] = [];
+  let end = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const part = document.createElement("span");
+    part.className = classOf(found);
+    part.textContent = found[0];
+    parts.push(text.slice(end, found.index), part);
+    end = found.index + found[0].length;
+  }
+  code.replaceChildren(...parts, text.slice(end));
+}
+
+function addCopy(box: HTMLElement): void {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "little plain";
+  button.textContent = "Copy";
+  const label = box.querySelector(".label")?.textContent ?? "";
+  button.setAttribute("aria-label", `Copy: ${label}`);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(box.querySelector("code")?.textContent ?? "");
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 1500);
+  });
+  box.querySelector(".bar")?.append(button);
+}
+
+/** Tabs of the sections of a group. The choice is the dashboard's too: `chosen Language` in `localStorage`. */
+function makeTabs(group: HTMLElement, index: number): void {
+  const store = `chosen ${group.dataset.label}`;
+  const panels = all("[data-tab]", group);
+  const list = document.createElement("div");
+  list.setAttribute("role", "tablist");
+  list.setAttribute("aria-label", group.dataset.label ?? "");
+  const buttons = panels.map((panel, place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.id = `tab-${index}-${place}`;
+    button.textContent = panel.dataset.tab ?? "";
+    button.setAttribute("role", "tab");
+    button.addEventListener("click", () => choose(place));
+    panel.id = `panel-${index}-${place}`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", button.id);
+    button.setAttribute("aria-controls", panel.id);
+    return button;
+  });
+  const show = (chosen: number): void => {
+    for (const [place, button] of buttons.entries()) {
+      const isShown = place === chosen;
+      button.setAttribute("aria-selected", String(isShown));
+      button.dataset.state = isShown ? "active" : "inactive";
+      button.tabIndex = isShown ? 0 : -1;
+      panels[place]?.toggleAttribute("hidden", !isShown);
+    }
+  };
+  const choose = (place: number): void => {
+    localStorage.setItem(store, panels[place]?.dataset.tab ?? "");
+    show(place);
+  };
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const at = buttons.indexOf(event.target as HTMLButtonElement) + step;
+    const next = (at + buttons.length) % buttons.length;
+    choose(next);
+    buttons[next]?.focus();
+  });
+  list.append(...buttons);
+  group.prepend(list);
+  group.classList.add("are-tabs");
+  const kept = localStorage.getItem(store);
+  show(
+    Math.max(
+      0,
+      panels.findIndex(({ dataset }) => dataset.tab === kept),
+    ),
+  );
+}
+
+function startTheme(button: HTMLButtonElement): void {
+  const name = (): void => {
+    button.title = `Theme: ${readTheme()}`;
+    button.setAttribute("aria-label", button.title);
+  };
+  button.addEventListener("click", () => {
+    keepTheme(nextTheme(readTheme()));
+    name();
+  });
+  name();
+  button.hidden = false;
+}
+
+/** Shows the key of the dashboard's chat, if this browser has one. It never leaves the browser. */
+function fillInKey(): void {
+  const name = Object.keys(localStorage).find((each) => each.startsWith("chat-key:"));
+  const box = document.querySelector<HTMLElement>(".own-key");
+  if (name === undefined || box === null) return;
+  try {
+    const { key } = JSON.parse(localStorage.getItem(name) ?? "") as { key?: unknown };
+    const code = box.querySelector("code");
+    if (typeof key !== "string" || code === null) return;
+    code.textContent += key;
+    box.hidden = false;
+  } catch {
+    // A key that cannot be read is not shown.
+  }
+}
