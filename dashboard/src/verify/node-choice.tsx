@@ -36,7 +36,7 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
   };
   const kinds = [
     ["service", "The service's node", "Relies on the service for what is on chain."],
-    ...(hasWallet ? [["wallet", "My wallet", "The node that your wallet uses."] as const] : []),
+    ...(hasWallet ? [["wallet", "My wallet", "The node of the primary chain that your wallet uses."] as const] : []),
     ["own", "My own node", "An RPC address of the primary chain."],
   ] as const;
   return (

@@ -112,8 +112,10 @@ function useChains(choice: NodeChoice, contract: string): Chains {
   return Object.fromEntries(
     chains.map((chain): [number, ChainOptions] => {
       const isPrimary = chain.role === "primary";
-      const own = isPrimary && choice.kind === "own" && choice.url !== "" ? http(choice.url) : undefined;
-      const transport = choice.kind === "wallet" ? walletTransport(config, chain) : own;
+      const own = choice.kind === "own" && choice.url !== "" ? http(choice.url) : undefined;
+      const chosen = choice.kind === "wallet" ? walletTransport(config, chain) : own;
+      // A wallet is on one chain, and a node of the reader's is of one.
+      const transport = isPrimary ? chosen : undefined;
       const isPinned = isPrimary && isAddress(contract);
       return [
         chain.chain_id,
