@@ -65,7 +65,7 @@ function fieldTable(caption: string, fields: readonly Field[], isOpen = false): 
         required && html` <span class="needed">required</span>`
       }${about !== "" && html`<p>${prose(about)}</p>`}</li>`,
   );
-  return html`<details${isOpen && raw(" open")}><summary>${caption}</summary><ul class="fields">${rows}</ul></details>`;
+  return html`<details${isOpen && raw(" open")}><summary>${caption}</summary><ul class="params">${rows}</ul></details>`;
 }
 
 /** Every error code, with its status, its meaning and the remedy. */

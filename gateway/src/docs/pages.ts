@@ -72,7 +72,7 @@ const TOOLS: DocsPage = {
   name: "tools",
   title: "Coding tools",
   group: "Start",
-  about: "Codex, Claude Code and other tools work with this gateway. `infer setup` writes these files.",
+  about: "Codex, Claude Code and other tools work with this gateway. Each takes its base URL, a key and a model.",
   parts: [],
   content: (at) => [
     html`${at.coding.why !== null && html`<p>${prose(at.coding.why)}</p>`}`,
