@@ -13,6 +13,8 @@ for (const box of all(".code")) addCopy(box);
 for (const [index, group] of all(".tabs").entries()) makeTabs(group, index);
 for (const button of all<HTMLButtonElement>("button.theme")) startTheme(button);
 for (const button of all<HTMLButtonElement>("button.search")) startSearch(button);
+// On a small screen the menu is a row that scrolls.
+document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 function colour(code: HTMLElement): void {
   const text = code.textContent;
