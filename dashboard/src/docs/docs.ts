@@ -81,8 +81,8 @@ function makeTabs(group: HTMLElement, index: number): void {
     show(place);
   };
   list.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    const step = event.key === "ArrowRight" ? 1 : -1;
     const at = buttons.indexOf(event.target as HTMLButtonElement) + step;
     const next = (at + buttons.length) % buttons.length;
     choose(next);
