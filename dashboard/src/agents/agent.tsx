@@ -94,7 +94,7 @@ function Known({ wallet, agent, state }: AgentParts & { state: OfferState }): Re
   );
 }
 
-/** The division of sales, and what of them waits for its payout. */
+/** The division of sales, and the amounts that wait for their payout. */
 function Earnings({ agent }: { agent: AgentBooks }): ReactNode {
   const { owedSafeNanoUsd: safe, owedTreasuryNanoUsd: treasury } = agent;
   return (

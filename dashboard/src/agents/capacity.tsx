@@ -62,7 +62,7 @@ export function Capacity({ agent, state }: { agent: AgentBooks; state: OfferStat
   );
 }
 
-/** What gives today's capacity, and what tomorrow's is if it differs. */
+/** The stake behind today's capacity, or the capacity of the next day if it differs. */
 export function stakeText(agent: AgentBooks): string {
   const { name, stake, capacityTodayNanoUsd: today } = agent;
   const next = capacityOf(agent);

@@ -22,7 +22,7 @@ export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () =>
     <form className="stack" onSubmit={submit}>
       <UnitsField
         label="Cap, in units"
-        about={`Each unit is $1.00 a day. Stake above the cap gives ${agent.name} no capacity. Without a cap all of it does.`}
+        about={`Each unit is $1.00 a day. Stake above the cap gives no capacity.`}
         {...{ text, set: setText, most: null, has: "" }}
       />
       {next === null ? null : (

@@ -39,7 +39,7 @@ export function Step({ number, title, state, children }: StepParts): ReactNode {
 }
 type StepParts = { number: number; title: string; state: "done" | "now" | "later"; children?: ReactNode };
 
-/** The steps after the first. Chain and gateway say which are done, so that the page can be loaded again at any time. */
+/** The steps after the first. Chain and gateway say which are done, so a reload continues them. */
 export function SetUp({ wallet, agent, state }: AgentParts & { state: OfferState }): ReactNode {
   const [isUncapped, leaveUncapped] = useState(false);
   const hasComputer = agent.computer !== zeroAddress;
