@@ -202,6 +202,7 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
   assert.deepEqual(operator({}), {
     accessLog: "0",
     metricsToken: null,
+    service: { name: "Inference", logoUrl: null, support: null, termsUrl: null, privacyUrl: null, onRampUrl: null },
     addressHeader: null,
     accountRequestsPerMinute: 30_000,
     addressRequestsPerMinute: 60_000,

@@ -1,7 +1,7 @@
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
+import { eidOf } from "./activate.ts";
 import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
-import { eidOf } from "./activate.ts";
 import { contractOn, readChain } from "./directory.ts";
 
 /** Of the transactions of a payment, rounded up: approval, mint, and on a secondary chain the burn with its message. */

@@ -8,7 +8,7 @@ const MARKS = {
   skipped: [Minus, "not checked"],
 } as const satisfies Readonly<Record<Outcome, unknown>>;
 
-/** The checks as a list that opens: the result, what was found, and the parties that it relies on. A failed one is open. */
+/** The checks as a list that opens: result, finding, and the parties that it relies on. A failed one is open. */
 export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
   return (
     <ol className="check-list" aria-label="Checks">
