@@ -158,7 +158,7 @@ contract X402DoorTest is BaseTest, EventProofs {
         usdc.cancelAuthorization(thief, "nonce", v, r, s);
         // The next log is a transfer to the door by the thief itself, which is no payment by this authorization.
         vm.prank(thief);
-        usdc.transfer(address(door), 1);
+        assertTrue(usdc.transfer(address(door), 1));
         assertTrue(usdc.authorizationState(thief, "nonce"));
         vm.expectRevert("FiatTokenV2: authorization is used or canceled");
         door.settle(a, signature);
@@ -173,7 +173,7 @@ contract X402DoorTest is BaseTest, EventProofs {
         vm.recordLogs();
         executeTo(bob, a, sign(thiefKey, structHashTo(bob, a)));
         vm.prank(thief);
-        usdc.transfer(address(door), 1);
+        assertTrue(usdc.transfer(address(door), 1));
         refuse(0);
     }
 
@@ -295,7 +295,7 @@ contract X402DoorTest is BaseTest, EventProofs {
                 expected[who] += value;
             } else {
                 vm.prank(a.from);
-                usdc.transfer(address(door), value);
+                assertTrue(usdc.transfer(address(door), value));
                 kept += value;
             }
         }

@@ -231,7 +231,7 @@ contract AgentFeeLockerTest is AgentsTest {
     function give(PlainDollar token_, address to, uint256 amount) private {
         if (address(token_) != address(own)) return token_.mint(to, amount);
         vm.prank(agentOwner);
-        token_.transfer(to, amount);
+        assertTrue(token_.transfer(to, amount));
     }
 
     function feeIn(IUniswapV3Pool market, PlainDollar tokenIn, uint256 amount) private {

@@ -123,8 +123,8 @@ contract AgentsGasTest is AgentsTest {
             new AgentFeeLocker(registry, converter, pool, usdc, address(staking), ILockedPositions(address(positions)));
         IUniswapV3Pool market = createPool(address(agent), address(staking), 3000, 1, 1);
         vm.startPrank(agentOwner);
-        agent.transfer(address(this), 1e21);
-        agent.transfer(bob, 2e18);
+        assertTrue(agent.transfer(address(this), 1e21));
+        assertTrue(agent.transfer(bob, 2e18));
         vm.stopPrank();
         staking.mint(address(this), 1e21);
         staking.mint(bob, 2e18);
