@@ -48,8 +48,6 @@ export const meteredErrors: ErrorCode[] = [
   "content_policy_violation",
   "request_too_expensive",
   ...credentialErrors,
-  "payment_required",
-  "payment_refused",
   "insufficient_balance",
   "key_limit_exceeded",
   "capacity_exhausted",
