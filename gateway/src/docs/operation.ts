@@ -32,7 +32,6 @@ export const operationGroups = [
   "Inference",
   "Spending",
   "Keys",
-  "Top-ups",
   "Webhooks",
   "Signing in",
   "Agents",

@@ -39,7 +39,6 @@ export function openEdgeGateway(
     upstream,
     webhooks,
     mcpSdk: async () => mcpSdk,
-    relay: (url, init) => fetch(url, init),
     log,
     timers,
   };

@@ -117,7 +117,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     upstream,
     webhooks,
     mcpSdk: () => import("@inference/gateway/mcp-sdk"),
-    relay: fetch,
     readLargeBody: bodies.read,
     log,
     tracing,
