@@ -49,22 +49,13 @@ export async function runProcess({ name, usage }: Program, start: () => Service 
 /**
  * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with the
  * error of a round.
- *
- * @param onPause Given a function that ends the pause.
  */
-export function startLoop(
-  round: (signal: AbortSignal) => Promise<number>,
-  onPause?: (wake: () => void) => void,
-): Required<Service> {
+export function startLoop(round: (signal: AbortSignal) => Promise<number>): Required<Service> {
   const abort = new AbortController();
-  let awake = new AbortController();
-  onPause?.(() => awake.abort());
   async function run(): Promise<void> {
     while (!abort.signal.aborted) {
-      awake = new AbortController();
       const pauseMs = await round(abort.signal);
-      if (abort.signal.aborted) return;
-      await sleep(pauseMs, undefined, { signal: awake.signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal: abort.signal }).catch(() => {});
     }
   }
   const ended = run();
@@ -74,7 +65,6 @@ export function startLoop(
     ended,
     stop() {
       abort.abort();
-      awake.abort();
       return ended;
     },
   };
