@@ -322,5 +322,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
 
 /** The nano-dollars of an amount as it is shown, in a billionth of a nano-dollar where a price has more digits. */
 function nanoOf(text: string): bigint {
-  return parseDecimal(text.replace(/[$,]/g, ""), 18) ?? -1n;
+  const amount = parseDecimal(text.replace(/[$,]/g, ""), 18);
+  ok(amount !== undefined, `${text} is no amount`);
+  return amount;
 }

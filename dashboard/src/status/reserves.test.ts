@@ -51,6 +51,11 @@ test("a missing nano-dollar on any chain is the difference of the totals, and no
   }
 });
 
+test("dollars that the primary chain has booked already are not in an outbox that was read before", () => {
+  const { held, matches } = reservesOf(booksOf({}, { outbox: 20, booked: 53 }, true), 1);
+  deepEqual([held.map(({ nanoUsd }) => nanoUsd), matches], [[100n, 17n], true]);
+});
+
 test("a line that no listed chain has stays a claim", () => {
   const { claims, matches } = reservesOf(booksOf({ backing: 103, lines: 63 }, {}, true), 1);
   deepEqual([claims.at(-1)?.nanoUsd, matches], [3n, true]);

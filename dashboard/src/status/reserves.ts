@@ -34,9 +34,12 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
     { title: "Minter contract", chainId: primary, nanoUsd: BigInt(books.backing_nano_usd) },
     ...chains.flatMap(
       ({ chain_id: chainId, outbox_nano_usd: outbox, flushed_nano_usd: sent, booked_nano_usd: booked }) => {
-        const transit = sent === null || booked === null ? null : BigInt(sent) - BigInt(booked);
+        const sentBefore = sent === null || booked === null ? null : BigInt(sent) - BigInt(booked);
+        // Below zero: the primary chain was read later, and has booked dollars that were in the outbox.
+        const isLater = outbox !== null && sentBefore !== null && sentBefore < 0n;
+        const transit = isLater ? 0n : sentBefore;
         return [
-          { title: "Outbox contract", chainId, nanoUsd: orNull(outbox) },
+          { title: "Outbox contract", chainId, nanoUsd: isLater ? BigInt(outbox) + sentBefore : orNull(outbox) },
           ...(transit === null || transit === 0n ? [] : [{ title: "In transit from", chainId, nanoUsd: transit }]),
         ];
       },
