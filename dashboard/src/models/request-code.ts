@@ -142,7 +142,7 @@ for await (const part of stream) {
     },
     {
       name: "infer",
-      text: `infer login ${origin}
+      text: `infer login --gateway ${origin}
 infer chat ${shellQuote(typeof last === "string" ? last : "Hello")} \\
   --model ${model} --max-tokens ${maxTokens}`,
     },
