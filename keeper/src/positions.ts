@@ -37,8 +37,7 @@ export function findCollections(chain: KeeperChain, minPayment: bigint): TaskFin
     const isFirst = BigInt(token) < BigInt(stablecoin);
     return isFirst ? (amount * root * root) >> 192n : (amount << 192n) / (root * root);
   }
-  async function feesOf(id: bigint): Promise<bigint> {
-    const address = await reader.readContract({ ...locker, functionName: "POSITIONS" });
+  async function feesOf(id: bigint, address: Address): Promise<bigint> {
     const manager = { address, abi: positionManagerAbi } as const;
     const [, , token0, token1] = await reader.readContract({ ...manager, functionName: "positions", args: [id] });
     const collection = { tokenId: id, recipient: locker.address, amount0Max: maxUint128, amount1Max: maxUint128 };
@@ -51,11 +50,14 @@ export function findCollections(chain: KeeperChain, minPayment: bigint): TaskFin
     const tasks: Task[] = [];
     const ids = [...locked.open().values()].map(BigInt);
     if (ids.length === 0) return { tasks, delays: [] };
-    const decimals = await reader.readContract({ address: stablecoin, abi: erc20Abi, functionName: "decimals" });
+    const [decimals, manager] = await Promise.all([
+      reader.readContract({ address: stablecoin, abi: erc20Abi, functionName: "decimals" }),
+      reader.readContract({ ...locker, functionName: "POSITIONS" }),
+    ]);
     const enough = minPayment * 10n ** BigInt(decimals - 6);
     for (const id of ids) {
       // A position whose tokens fail must not hold up the others.
-      if ((await feesOf(id).catch(() => 0n)) < enough) continue;
+      if ((await feesOf(id, manager).catch(() => 0n)) < enough) continue;
       const call = { ...locker, functionName: "collect", args: [id] };
       tasks.push({ name: "collect", chain, call, notDue: [] });
     }

@@ -1,12 +1,9 @@
 import { countTokensAnswer, countTokensRequest } from "@inference/protocol/wire/messages";
 import { json, ok } from "../docs/operation.ts";
-import { readBody } from "../http/body.ts";
-import { requireCredential } from "../http/credential.ts";
-import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import { parseCountTokens } from "../inference/requests/count-tokens.ts";
-import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
+import { readFreeBody } from "./free-body.ts";
 
 const parser = { name: "count_tokens", parse: parseCountTokens };
 
@@ -33,13 +30,7 @@ export const countTokens = endpoint({
   errorSchema: "MessagesError",
   parser,
   async handle(context) {
-    const gateway = context.get("gateway");
-    const credential = requireCredential(context);
-    const proof = makeSenderProof(context, credential);
-    await proof.prove();
-    const blocks = await readBody(context, gateway.config.request.chatBodyBytes, proof);
-    const job = { blocks, wantsFingerprint: false };
-    const input_tokens = requireParsed(await readBodyOf(gateway, credential.partition, parser, job));
+    const input_tokens = await readFreeBody(context, parser);
     return context.json({ input_tokens }, 200, { "request-id": context.get("requestId") });
   },
 });

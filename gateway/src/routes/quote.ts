@@ -1,17 +1,14 @@
 import { quoteAnswer } from "@inference/protocol/wire/answers";
 import { chatRequest } from "@inference/protocol/wire/chat";
 import { json, ok } from "../docs/operation.ts";
-import { readBody } from "../http/body.ts";
-import { requireCredential } from "../http/credential.ts";
 import { amounts } from "../http/money.ts";
-import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { BodyParser } from "../inference/requests/body-job.ts";
 import { parseChatOrder } from "../inference/requests/chat.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
-import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 import type { HoldTerms } from "../pricing/quote.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
+import { readFreeBody } from "./free-body.ts";
 
 type ChatQuote = Pick<HoldTerms, "maxNanoUsd" | "bound"> & { model: string; snapshotId: string };
 
@@ -49,13 +46,7 @@ export const quoteChat = endpoint({
   ],
   parser,
   async handle(context) {
-    const gateway = context.get("gateway");
-    const credential = requireCredential(context);
-    const proof = makeSenderProof(context, credential);
-    await proof.prove();
-    const blocks = await readBody(context, gateway.config.request.chatBodyBytes, proof);
-    const job = { blocks, wantsFingerprint: false };
-    const quote = requireParsed(await readBodyOf(gateway, credential.partition, parser, job));
+    const quote = await readFreeBody(context, parser);
     return context.json({
       data: {
         model: quote.model,
