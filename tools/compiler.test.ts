@@ -74,7 +74,7 @@ function isWritten(node: ElementAccessExpression): boolean {
 const WAITED_FOR = /^(test|it|describe|suite|before|after|beforeEach|afterEach)$/;
 const PROMISE = /^(Promise|PromiseLike)</;
 
-/** Calls that are statements, and not of the runner, and that do not handle a promise's rejection. */
+/** Statements that call a function and drop a promise's rejection, except calls of the test runner. */
 function callsWithoutUse(file: SourceFile): Node[] {
   const found: Node[] = [];
   function visit(node: Node): void {

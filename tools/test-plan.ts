@@ -75,7 +75,7 @@ export function findTestFiles(ending: string, folder = root, packageFolder = "."
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Divides test files among processes and orders the processes. In the deep run each file has its own. */
+/** Divides test files among processes and orders the processes. Each file of the deep run has its own process. */
 export function planTests(files: readonly TestFile[], { deep }: { deep: boolean }): TestPlan {
   const readers = files.map(({ path }) => path).filter((path) => AFTER_FORGE.includes(path));
   const others = files.filter(({ path }) => !AFTER_FORGE.includes(path));

@@ -82,7 +82,7 @@ const LATER = [
   ["requestsHash", String],
 ] as const;
 
-/** As a node answers: all numbers are hex. */
+/** A node's answer, with all numbers in hex. */
 type Field = (typeof HASHES)[number] | (typeof NUMBERS)[number] | (typeof SEAL)[number];
 type RawBlock = Readonly<Record<Field | "hash", Hex> & Partial<Record<(typeof LATER)[number][0], Hex>>>;
 type RawReceipt = {
@@ -93,7 +93,7 @@ type RawReceipt = {
   logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[];
   blockHash: Hex;
   transactionIndex: Hex;
-  /** Of a deposit, on chains of the OP stack. */
+  /** Only a deposit on a chain of the OP stack has this field. */
   depositNonce?: Hex;
   depositReceiptVersion?: Hex;
 };

@@ -9,7 +9,7 @@ import { keepReceipt } from "./receipt-log.ts";
 export type Message = { role: "system" | "user" | "assistant"; content: string };
 export type Answer = Awaited<ReturnType<typeof answerOf>>;
 
-/** Asks and shows the answer as it comes, then its cost. A stopped answer is what came until then. */
+/** Asks, streams the answer to the terminal, then shows its cost. A stopped answer is the text received until then. */
 export async function answerOf(
   context: Context,
   connection: Connection & { apiKey: string },

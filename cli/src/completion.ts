@@ -4,7 +4,7 @@ import { commonOptions } from "./parse.ts";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** What can follow the words of a line, with a description. */
+/** The words that can follow a line's words, each with a description. */
 type Place = { after: string; words: { word: string; about: string }[] };
 
 /** A script that completes commands, options and named values. It is made of the commands' declarations. */

@@ -411,7 +411,7 @@ test("a tool's configuration is shown, then written, and names the gateway", asy
   );
   equal(readFileSync(`${settings}.before-infer`, "utf8"), '{"theme":"dark"}');
   match(readFileSync(settings, "utf8"), /"theme": "dark"/);
-  // It is taken out again, and what was there before and since stays.
+  // The undo removes the setup alone: earlier and later settings stay.
   const changed = { ...(JSON.parse(readFileSync(settings, "utf8")) as object), since: 1 };
   writeFileSync(settings, JSON.stringify(changed));
   await json("setup", "claude-code", "--undo");

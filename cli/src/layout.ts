@@ -1,7 +1,7 @@
 /** Marks of a text's colours: private characters, which a terminal never gets. `painted` turns them into its codes. */
 const styles = { bold: "\ue001", red: "\ue002", green: "\ue003", yellow: "\ue004", dim: "\ue005" } as const;
 const END = "\ue000";
-/** Of the marks in their order. */
+/** The terminal codes of the marks, in the order of the marks. */
 const CODES = [0, 1, 31, 32, 33, 2];
 const MARKS = /[\ue000-\ue005]/g;
 
@@ -50,7 +50,7 @@ function wrapLine(line: string, columns: number): string[] {
   return [...lines, current];
 }
 
-/** Breaks a text that comes in parts, as `wrapped` does. Code between fences stays as it is. `end` gives the last word. */
+/** Breaks a text that comes in parts, as `wrapped` does. Code between fences is not changed. `end` gives the last word. */
 export function wrapParts(columns: number): { next(part: string): string; end(): string } {
   let [column, gap, word, lineStart] = [0, "", "", ""];
   let isCode = false;

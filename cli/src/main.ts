@@ -16,7 +16,7 @@ const folder = openStateFolder(process.env);
 /** Earlier answers, the latest first. */
 let history: string[] = [];
 const lines = typedLines(process.stdin);
-/** Of what Ctrl-C stops instead of the process. */
+/** The work that Ctrl-C stops instead of the process. */
 let stopping: AbortController | undefined;
 /** The clone's runner sends each Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 500;
@@ -67,7 +67,7 @@ function screenOf(stream: Partial<WriteStream>): Screen {
 }
 
 async function untilStopped<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  // Without a terminal Ctrl-C ends the process: nobody asks again.
+  // Ctrl-C ends a process without a terminal, because no prompt follows.
   const controller = new AbortController();
   if (process.stdin.isTTY) stopping = controller;
   try {

@@ -1,6 +1,6 @@
 import { styled, widthOf, wrapped } from "./layout.ts";
 
-/** Of the last column, if the table is too wide. A narrower one makes the rows blocks. */
+/** The least width of the last column in a table that is too wide. Below it each row becomes a block of lines. */
 const LEAST_LAST_COLUMN = 14;
 
 /**

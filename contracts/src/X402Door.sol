@@ -100,7 +100,7 @@ contract X402Door is IX402Door, Activator {
         );
     }
 
-    /// @dev Credits dollars that are here. The caller proves that they are, and that the nonce was not credited.
+    /// @dev Credits dollars that are here. The caller proves the dollars' arrival and a nonce without credit.
     function _credit(address from, bytes32 nonce, uint256 value) internal returns (uint256 amount) {
         isCredited[from][nonce] = true;
         amount = value / SCALE;

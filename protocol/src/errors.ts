@@ -72,7 +72,7 @@ export type ErrorDetail = {
   retryAfterS?: number;
   /** Overrides the table's `retry` for one cause of a code. */
   retry?: boolean;
-  /** What the account can spend, for a header; absent: it is not known, or a capacity pays. */
+  /** The account's spendable balance, for a header. Absent if it is not known or if a capacity pays. */
   balanceNanoUsd?: NanoUsd;
 };
 

@@ -29,7 +29,7 @@ export type KeyRequest =
   | { type: "create"; terms: KeyTermTexts }
   | { type: "roll"; keyId: string }
   /**
-   * What it does not name stays, except for limits in dollars: if one is named, the others end. `none` lifts `limit`,
+   * Terms that it does not name stay. Limits in dollars are the exception: to name one ends the others. `none` lifts `limit`,
    * the limits for a minute, `models` and `expires_at`.
    */
   | { type: "terms"; keyId: string; terms: Omit<KeyTermTexts, "name"> };

@@ -105,7 +105,7 @@ export async function payExit(
   return sendCall(connection, { chainId, step: "exit", call: { ...to(pool), data } }, options);
 }
 
-/** What an account has under an agent. */
+/** The stake and rewards of an account under one agent. */
 export type Backing = {
   agentToken: Address;
   /** In 1e-18 of the staking token. */
@@ -128,7 +128,7 @@ export async function readBacking(
   return { agentToken, amount, claimableToken };
 }
 
-/** Every agent that an account backs, or that owes it rewards. The node must serve logs. */
+/** Every agent with stake or rewards of an account. The node must serve logs. */
 export async function readBackings(connection: Connection, address: Address): Promise<Backing[]> {
   const { entry, reader } = await chainClients(connection);
   const { vault } = contractsOf(connection, await chainClients(connection));

@@ -4,7 +4,7 @@ import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn, readChain } from "./directory.ts";
 
-/** Of the transactions of a payment, rounded up: approval, mint, and on a secondary chain the burn with its message. */
+/** The gas of a payment's transactions, rounded up: approval, mint, and on a secondary chain the burn with its message. */
 const GAS = { primary: 250_000n, secondary: 450_000n };
 
 /**

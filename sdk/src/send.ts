@@ -279,7 +279,7 @@ function decoded(
   }
 }
 
-/** Of the inference token, the only one that a simulated call lacks: dollars and stake are read before. */
+/** The decimals of the inference token. A simulated call can lack no other token, because dollars and stake are read before. */
 const TOKEN_DECIMALS = 6;
 
 function revertDataOf(error: unknown): Hex | undefined {

@@ -135,7 +135,7 @@ function withKeyCommand(setup: ToolSetup, gateway: string): SetupFile | null {
   return { ...file, content: `${file.content.replace(/^env_key = .*\n/m, "").trimEnd()}\n\n${auth}` };
 }
 
-/** Takes the setup out of the tool's file. What others changed there stays; an empty file is removed. */
+/** Takes the setup out of the tool's file. Other people's changes to the file stay. An empty file is removed. */
 function undo(context: Context, tool: string) {
   const setup = unfilled.find(({ id }) => id === tool);
   const file = setup === undefined ? null : withKeyCommand(setup, "");

@@ -20,7 +20,7 @@ interface IStandingOrders is IActivator {
         uint128 pulled;
     }
 
-    /// @notice The owner's order is this from now on. Without a puller there is none.
+    /// @notice The owner's new order. A puller of zero ends the order.
     event OrderSet(address indexed owner, address indexed puller, uint256 maxPerDay, uint256 expiresAt);
 
     /// @notice `amount` of the owner's dollars became the owner's credit; `pulledToday` is the day's sum.
@@ -44,7 +44,7 @@ interface IStandingOrders is IActivator {
     /// @notice What may still be pulled from `owner` today. The allowance and balance of the stablecoin limit it too.
     function leftToday(address owner) external view returns (uint256);
 
-    /// @notice Sets the caller's order, in place of an earlier one. What was pulled today counts for the new order too.
+    /// @notice Sets the caller's order, in place of an earlier one. Today's pulls count for the new order too.
     /// A signature that was not used is void afterwards.
     function set(address puller, uint128 maxPerDay, uint64 expiresAt) external;
 

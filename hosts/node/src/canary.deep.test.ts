@@ -9,7 +9,7 @@ import { assertNoSecret, routes } from "@inference/gateway/test/suites/secrets";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startStack } from "./testing/stack.ts";
 
-/** The cases of `suites/secrets.ts` that are too large for a Worker, or that its runtime handles itself. */
+/** Cases of `suites/secrets.ts` too large for a Worker or handled by its runtime. */
 const USD = 1_000_000_000;
 const allStatuses = [300, 307, 400, 401, 402, 403, 404, 409, 413, 415, 418, 422, 429, 500, 502, 503, 504];
 const isDeep = process.env.DEEP === "1";

@@ -70,7 +70,7 @@ const offered: Record<ProfileName, readonly string[]> = {
   llamacpp: ["small.gguf"],
 };
 
-/** What the record of a day comes to. */
+/** The sum of a day's record. */
 const charges: Partial<Record<ProfileName, number>> = {
   venice: 2 * (50_850 + 10_000_000),
   openrouter: 15_000_300,

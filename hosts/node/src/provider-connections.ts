@@ -136,7 +136,7 @@ function watchBytes(socket: Socket, connection: Connection): void {
 
 const INFORMATIONAL = Buffer.from("HTTP/1.1 1");
 const HEAD_END = "\r\n\r\n";
-/** The largest one that is waited for. */
+/** The largest informational (1xx) answer that is read to its end. */
 const MAX_INFORMATIONAL_BYTES = 4096;
 
 function mayBeInformational(bytes: Buffer): boolean {

@@ -9,8 +9,8 @@ import { nodeSettings } from "./settings.ts";
 const OF_OPENTELEMETRY = /^OTEL_/;
 
 /**
- * Reads a file of NAME=value lines, as `node --env-file` does, into the environment. A variable that the environment
- * has, and that is not empty, is left as it is. Warns if all users may read the file.
+ * Reads a file of NAME=value lines, as `node --env-file` does, into the environment. A variable that is in the
+ * environment and not empty keeps its value. Warns if all users may read the file.
  *
  * @throws {@link SettingsError} if the file cannot be read, or has a name that is not a setting. It has no value.
  */

@@ -56,7 +56,7 @@ const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
     ]),
   );
 
-/** The requests of the test, and what the provider got of the first. They are over when it returns. */
+/** Sends the test's requests, waits for their end, and returns the first one as the provider received it. */
 async function askAll(tracing: Tracing) {
   await using stack = await startStack({ tracing });
   const { address, key } = await stack.account(USD);

@@ -22,7 +22,7 @@ const CLOSE_MS = 3_000;
  * OpenTelemetry's own library and its conventions for HTTP and generative AI. Spans leave in batches in the background.
  * While the collector is away they are lost, and requests notice nothing. The library is loaded here alone.
  *
- * @param endpoint The URL of the collector, to which `/v1/traces` is added.
+ * @param endpoint The URL of the collector. The exporter adds `/v1/traces`.
  */
 export async function openTracing(
   endpoint: string,

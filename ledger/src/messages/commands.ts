@@ -270,7 +270,7 @@ export type Commands = {
       keyId: string;
       name?: string;
       disabled?: boolean;
-      /** Of its first limit in dollars; of one over its lifetime if it has none. */
+      /** The new amount of the key's first limit in dollars. A key without one gets a limit over its lifetime. */
       limitNanoUsd?: NanoUsd;
       /** Limits to lower or to add. */
       limits?: readonly KeyLimit[];

@@ -52,7 +52,7 @@ export type BudgetView = {
   availableNanoUsd: NanoUsd | null;
   resetsAt: number | null;
 };
-/** A limit of a key, and what a request could use of it now. */
+/** A limit of a key, with the amount that a request could use now. */
 export type LimitView = CountedLimit & { available: number; resetsAt: number | null };
 export type KeyView = { key: KeyRow; budget: BudgetView; terms: KeyTerms; limits: LimitView[] };
 

@@ -20,10 +20,10 @@ export const tableSchemas = {
       settledNanoUsd: "amount",
       /** At a shared limit: the unused part of its allowances. Other budgets' holds are in `receipt`. */
       heldNanoUsd: "amount",
-      /** Of a key's minute alone: the requests that were sent to the provider, and the tokens that they used. */
+      /** Only a key's minute has these: the requests sent to the provider, and their tokens. */
       requests: "integer?",
       tokens: "integer?",
-      /** Of a key's dollars alone: the limit that webhooks were told is reached. Null: none was told in this window. */
+      /** Only a key's dollars have this: the limit whose end a webhook reported. Null: no report in this window. */
       toldLimitNanoUsd: "amount?",
     },
   },

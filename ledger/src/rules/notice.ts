@@ -64,7 +64,7 @@ function noticeBalance(place: Place, webhooks: readonly Webhook[]): void {
   }
 }
 
-/** What an account has not spent, also while the chain is read again. Holds do not count. */
+/** The unspent balance of an account, also while the chain is read again. Holds do not count. */
 function unspent(rows: Rows): NanoUsd {
   return Math.max(0, mostActivated(rows) - counterOf(rows, "balance@0").settledNanoUsd);
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isFile } from "./file.ts";
 
-// The bodies of POST /image/edit, /images/edits and /image/upscale. In a form each value but a file is a text.
+// The bodies of POST /image/edit, /images/edits and /image/upscale. Every value of a form except a file is a text.
 
 const file = { type: "string", format: "binary" };
 const imageFile = z

@@ -10,7 +10,7 @@ export const speechRequest = z.strictObject({
   voice: z.string().min(1).max(256).optional(),
   response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).optional(),
   speed: z.number().min(0.25).max(4).optional(),
-  /** Send the audio in chunks as it is made. */
+  /** Send the audio in chunks while it is made. */
   streaming: z.boolean().optional(),
   /** How to speak, for models that support it. Not spoken, and not part of the price. */
   prompt: z.string().max(MAX_SPEECH_PROMPT_CHARACTERS).optional(),

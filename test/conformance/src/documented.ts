@@ -52,7 +52,7 @@ export const paidBodies: Readonly<Record<string, object>> = {
   "/audio/transcriptions": { model: "sim-transcribe", file: wavOfSilence() },
 };
 
-/** The beginning of a picture. Nobody looks at the rest. */
+/** The first bytes of a picture, enough for the checks of its form. */
 export function png(): Buffer {
   return Buffer.from("\u0089PNG\r\n\u001a\n", "latin1");
 }
@@ -70,7 +70,7 @@ export function wavOfSilence(): Uint8Array {
   return bytes;
 }
 
-/** A body as it is sent, and its type. */
+/** The bytes of a body and its media type. */
 export function writeBody(body: object): { type: string; body: string | Uint8Array } {
   const fields = Object.entries(body) as [string, unknown][];
   if (!fields.some(([, value]) => value instanceof Uint8Array))

@@ -15,7 +15,7 @@ import { ACCOUNTS } from "./wallets.ts";
 export type Chain = {
   readonly chainId: number;
   readonly rpcUrl: string;
-  /** From now on blocks are saved and then become final. */
+  /** Saves blocks from now on, and makes each final once it is saved. */
   keep(): Promise<void>;
   /** The time of the latest block, in seconds since the epoch. */
   timestamp(): Promise<number>;

@@ -98,7 +98,7 @@ async function follow(steps: readonly Step[], account: PrivateKeyAccount): Promi
   }
 }
 
-/** Sends a request as it is printed. A failure ends the run. */
+/** Sends a printed request without a change. A failure ends the run. */
 async function send(text: string, kept: Readonly<Record<string, unknown>>): Promise<unknown> {
   const [head = "", body] = text.split("\n\n");
   const [line = "", ...headers] = filled(head, kept).split("\n");

@@ -15,7 +15,7 @@ const SCHEMA: is.Schema = new Map<string, is.Check>([
   ["timestamps", is.oneOf("true", "false")],
   ["language", is.textOf(2, 12)],
 ]);
-/** Of audio without a header that this program reads. */
+/** The assumed size of a second of audio whose header this program does not read. */
 const BYTES_PER_SECOND = 4_000;
 
 /** `POST /audio/transcriptions`. Its units are milliseconds. The markers are read from the file. */

@@ -1,4 +1,4 @@
-/** Seeded answers of a provider with odd usages, and what each of them costs by the rules of docs/metering.md. */
+/** Seeded answers of a provider with odd usages. Each has its cost by the rules of docs/metering.md. */
 
 /** Dollars per million tokens. */
 export type Rates = { input: number; output: number; cacheRead?: number; cacheWrite?: number };

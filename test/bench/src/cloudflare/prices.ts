@@ -17,7 +17,7 @@ export type Unit = keyof typeof usdPerMillion;
 /** How much of each unit something uses. */
 export type Usage = Readonly<Record<Unit, number>>;
 
-/** An active object is billed for this memory, whatever it uses. */
+/** The memory that an active object is billed for. Its use does not matter. */
 export const objectGb = 0.128;
 
 /** The price of a million requests with this use each. */

@@ -9,7 +9,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import type { ReadyFile } from "../ready.ts";
 
-/** A wallet of the devnet on one of its chains, and what its owner does there. Amounts are in token units. */
+/** A wallet of the devnet on one of its chains, with the actions of its owner. Amounts are in token units. */
 export function walletOn(ready: ReadyFile, name: string, index: number) {
   const { chainId, rpcUrl } = ready.chains.find((each) => each.name === name) ?? { chainId: 0, rpcUrl: "" };
   const account = privateKeyToAccount(ready.wallets[index]?.privateKey ?? "0x");
