@@ -13,10 +13,17 @@ export type Budget = {
 
 const DAY_MS = 86_400_000;
 
-export function createBudget(database: DatabaseSync, options: { dailyBudgetWei: bigint; now(): number }): Budget {
-  const { dailyBudgetWei, now } = options;
-  const read = database.prepare("SELECT wei FROM spent WHERE day = ? AND chain_id = ?");
-  const write = database.prepare("INSERT OR REPLACE INTO spent VALUES (?, ?, ?)");
+type BudgetOptions = {
+  dailyBudgetWei: bigint;
+  now(): number;
+  /** The table of the account that spends it; the keeper's if absent. */
+  table?: "spent" | "relay_spent";
+};
+
+export function createBudget(database: DatabaseSync, options: BudgetOptions): Budget {
+  const { dailyBudgetWei, now, table = "spent" } = options;
+  const read = database.prepare(`SELECT wei FROM ${table} WHERE day = ? AND chain_id = ?`);
+  const write = database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?)`);
   const today = (): number => Math.floor(now() / DAY_MS);
   const spentWei = (day: number, chainId: number): bigint =>
     BigInt((read.get(day, chainId) as { wei?: string })?.wei ?? 0);

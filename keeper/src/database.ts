@@ -1,10 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** One SQLite file: the amounts spent, the last block read of each chain, and the open items. */
+/** One SQLite file: the amounts spent, the last block read of each chain, the open items, and the relay's payments. */
 export function openDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   database.exec(`
     CREATE TABLE IF NOT EXISTS spent (
+      day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id)
+    );
+    CREATE TABLE IF NOT EXISTS relay_spent (
       day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id)
     );
     CREATE TABLE IF NOT EXISTS cursor (

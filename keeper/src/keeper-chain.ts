@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { createChainClient } from "@inference/chain/rpc";
 import { ownValue } from "@inference/protocol/own-value";
+import type { Timers } from "@inference/protocol/timers";
 import type { Account, Address } from "viem";
 import { type ChainEvents, createChainEvents } from "./chain-events.ts";
 import { type Connection, connect, RPC_MS } from "./connection.ts";
@@ -19,13 +20,7 @@ export function connectKeeperChain(
   const { name, chainId, rpcUrl, startBlock, confirmations } = settings;
   const { account, database, now, log } = options;
   const client = createChainClient({
-    ...{ url: rpcUrl, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1 },
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
+    ...{ url: rpcUrl, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1, timers: processTimers },
   });
   const events = createChainEvents({
     ...{ client, database, chainId, startBlock, confirmations, now },
@@ -33,6 +28,14 @@ export function connectKeeperChain(
   });
   return { settings, events, ...connect({ chainId, rpcUrl, account }) };
 }
+
+/** The process's own timers. */
+export const processTimers: Timers = {
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
 
 export function hasContract({ settings }: KeeperChain, name: string): boolean {
   return ownValue(settings.contracts, name) !== undefined;

@@ -10,6 +10,7 @@ import { type Log, reasonOf } from "./log.ts";
 import { findPayments } from "./payments.ts";
 import { findCollections } from "./positions.ts";
 import { type Service, startLoop } from "./process.ts";
+import { startRelay } from "./relay/relay.ts";
 import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
@@ -18,8 +19,13 @@ import { findDeliveries } from "./waiting.ts";
 /** The least time before the same alert is repeated. */
 const REPEAT_MS = 600_000;
 
-/** Makes the calls that are open to anyone, within its budget. */
-export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Service {
+export type Keeper = Service & {
+  /** The port of the relay once it listens; null without one. Rejects, as `ended`, if the port is taken. */
+  relayPort: Promise<number | null>;
+};
+
+/** Makes the calls that are open to anyone, within its budget, and runs the relay. */
+export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Keeper {
   const { pollMs, databaseFile, dailyBudgetWei, key } = settings;
   const { now, log } = options;
   const database = openDatabase(databaseFile);
@@ -49,8 +55,18 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
     }
     return pollMs;
   }
+  const started = startRelay(settings, { database, now, log, alert });
   const { ended, stop } = startLoop(round);
-  return { ended, stop: () => stop().finally(() => database.close()) };
+  const relayEnded = started.then((relay) => relay?.ended ?? ended);
+  relayEnded.catch(() => {});
+  return {
+    relayPort: started.then((relay) => relay?.port ?? null),
+    ended: Promise.race([ended, relayEnded]),
+    async stop() {
+      const relay = await started.catch(() => null);
+      await Promise.all([stop(), relay?.stop()]).finally(() => database.close());
+    },
+  };
 }
 
 /** A finder on each chain that has the contract. The primary chain is the first. */

@@ -12,16 +12,19 @@ Makes the calls that anyone may make on the chains: flush, book, deliver, pay, c
 Variables of the environment:
   KEEPER_FILE  The JSON file with the settings. deploy/keeper.example.json is one.
   KEEPER_KEY   The private key that pays the gas: 0x and 64 hexadecimal digits.
+  RELAY_KEY, RELAY_SECRET
+               With a relay: its own private key, and the secret that the gateway has too.
 
 Options:
   --help     Print this text.
   --version  Print the version.
 `;
 
-await runProcess({ name: "keeper", usage }, () => {
+await runProcess({ name: "keeper", usage }, async () => {
   const settings = readKeeperSettings(process.env);
   const keeper = startKeeper(settings, { now: Date.now, log });
   const chains = settings.chains.map(({ name }) => name);
-  tell("info", "keeping", { chains });
+  const relayPort = await keeper.relayPort;
+  tell("info", "keeping", { chains, ...(relayPort === null ? {} : { relayPort }) });
   return keeper;
 });

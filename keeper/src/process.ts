@@ -49,13 +49,22 @@ export async function runProcess({ name, usage }: Program, start: () => Service 
 /**
  * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with the
  * error of a round.
+ *
+ * @param onPause Given a function that ends the pause.
  */
-export function startLoop(round: (signal: AbortSignal) => Promise<number>): Required<Service> {
+export function startLoop(
+  round: (signal: AbortSignal) => Promise<number>,
+  onPause?: (wake: () => void) => void,
+): Required<Service> {
   const abort = new AbortController();
+  let awake = new AbortController();
+  onPause?.(() => awake.abort());
   async function run(): Promise<void> {
     while (!abort.signal.aborted) {
+      awake = new AbortController();
       const pauseMs = await round(abort.signal);
-      await sleep(pauseMs, undefined, { signal: abort.signal }).catch(() => {});
+      if (abort.signal.aborted) return;
+      await sleep(pauseMs, undefined, { signal: awake.signal }).catch(() => {});
     }
   }
   const ended = run();
@@ -65,6 +74,7 @@ export function startLoop(round: (signal: AbortSignal) => Promise<number>): Requ
     ended,
     stop() {
       abort.abort();
+      awake.abort();
       return ended;
     },
   };

@@ -15,6 +15,17 @@ import { type Hex, isHex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import type * as z from "zod";
 
+const relayChainSettings = fields({
+  /** The fee of a top-up, in token units. */
+  fee: amount,
+  /** The least amount of a top-up, in token units. */
+  least: amount,
+  /** The least amount of an x402 payment, which pays no fee; absent: requests cannot be paid on this chain. */
+  leastX402: amount.optional(),
+  /** The most that one payment may cost in gas and bridge fees, in the chain's coin. */
+  mostWei: amount,
+});
+
 const chainSettings = fields({
   name: text,
   chainId: count,
@@ -27,6 +38,16 @@ const chainSettings = fields({
   confirmations: count.default(64),
   /** As the deployment prints them, by name. The keeper has no task for absent ones. */
   contracts: recordOf(address),
+  /** What the relay takes here; absent: it serves other chains only. */
+  relay: relayChainSettings.optional(),
+});
+
+const relaySettings = fields({
+  /** The address that the gateway asks. */
+  host: text.default("127.0.0.1"),
+  port: count,
+  /** The maximum cost on each chain in a UTC day, apart from the keeper's own. */
+  dailyBudgetWei: amount,
 });
 
 const fileSettings = fields({
@@ -37,6 +58,8 @@ const fileSettings = fields({
   dailyBudgetWei: amount,
   /** The least amount that is worth a transaction, in token units (1e-6 dollar). */
   minPayment: amount,
+  /** Sends payments that programs signed, for the gateway. Absent: there is no relay. */
+  relay: relaySettings.optional(),
   /** The primary chain first. */
   chains: listOf(chainSettings).refine(
     isPrimaryFirst,
@@ -44,23 +67,48 @@ const fileSettings = fields({
   ),
 });
 
-/** The keeper's settings: a JSON file that KEEPER_FILE names, and its key in the environment. */
-export type KeeperSettings = z.output<typeof fileSettings> & { key: Hex };
+/**
+ * The keeper's settings: a JSON file that KEEPER_FILE names, and its key in the environment. So are the relay's own key
+ * and the secret that it shares with the gateway.
+ */
+export type KeeperSettings = Omit<z.output<typeof fileSettings>, "relay"> & { key: Hex; relay?: RelaySettings };
+export type RelaySettings = z.output<typeof relaySettings> & { key: Hex; secret: string };
 export type KeeperChainSettings = z.output<typeof chainSettings>;
+export type RelayChainSettings = z.output<typeof relayChainSettings>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Throws {@link SettingsError} with all problems, `DevelopmentKeyError` for a public key on a real chain. */
 export function readKeeperSettings(variables: Variables): KeeperSettings {
-  const key = variables.KEEPER_KEY ?? "";
-  const isKey = isHex(key) && key.length === 66;
+  const { KEEPER_KEY: key = "", RELAY_KEY: relayKey = "", RELAY_SECRET: secret = "" } = variables;
   const read = fileSettings.safeParse(readFile(variables.KEEPER_FILE));
   const wrong = read.success ? [] : sentencesOf(read.error);
-  if (!isKey) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
-  if (!read.success || !isKey) throw new SettingsError(wrong.join(" "));
-  const keeper = privateKeyToAddress(key);
-  for (const { chainId } of read.data.chains) refuseDevelopmentKeys(chainId, { keeper });
-  return { ...read.data, key };
+  const relay = read.success ? read.data.relay : undefined;
+  if (relay !== undefined) wrong.unshift(...relayProblems({ key, relayKey, secret }));
+  if (!isKey(key)) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (!read.success || !isKey(key) || wrong.length > 0) throw new SettingsError(wrong.join(" "));
+  const keys = { keeper: key, ...(relay !== undefined && isKey(relayKey) ? { relay: relayKey } : {}) };
+  const addresses = Object.fromEntries(Object.entries(keys).map(([name, each]) => [name, privateKeyToAddress(each)]));
+  for (const { chainId } of read.data.chains) refuseDevelopmentKeys(chainId, addresses);
+  const { relay: given, ...data } = read.data;
+  return {
+    ...data,
+    key,
+    ...(given !== undefined && isKey(relayKey) ? { relay: { ...given, key: relayKey, secret } } : {}),
+  };
+}
+
+function isKey(text: string): text is Hex {
+  return isHex(text) && text.length === 66;
+}
+
+/** Two accounts, because each counts its own transactions. */
+function relayProblems({ key, relayKey, secret }: { key: string; relayKey: string; secret: string }): string[] {
+  const wrong: string[] = [];
+  if (!isKey(relayKey)) wrong.push("RELAY_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (relayKey.toLowerCase() === key.toLowerCase()) wrong.push("RELAY_KEY must be another key than KEEPER_KEY.");
+  if (secret.length < 32) wrong.push("RELAY_SECRET must have at least 32 characters, as the gateway's RELAY_SECRET.");
+  return wrong;
 }
 
 function isPrimaryFirst(chains: readonly KeeperChainSettings[]): boolean {

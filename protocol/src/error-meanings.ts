@@ -26,6 +26,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   siwe_chain_unsupported: "The signed message names a chain that is not accepted: use one of `metadata.chain_ids`.",
   siwe_malformed:
     "The text is not an EIP-4361 message, or its resources do not fit the route: a key needs exactly one, a sign-in none for keys.",
+  payment_required:
+    "The request has no credential and no payment: send an API key, or pay it by x402 as the PAYMENT-REQUIRED header says.",
+  payment_refused:
+    "The signed payment cannot be made as it is, and nothing was paid: the message says why. Sign another.",
   insufficient_balance:
     "The account's balance does not cover the most that the request can cost: lower `max_tokens`, or activate more tokens.",
   key_limit_exceeded:

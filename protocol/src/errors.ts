@@ -26,6 +26,8 @@ export const errorTable = {
   siwe_domain_mismatch: { status: 401, type: "authentication_error", retry: false },
   siwe_chain_unsupported: { status: 401, type: "authentication_error", retry: false },
   siwe_malformed: { status: 401, type: "authentication_error", retry: false },
+  payment_required: { status: 402, type: "insufficient_balance", retry: false },
+  payment_refused: { status: 402, type: "insufficient_balance", retry: false },
   insufficient_balance: { status: 402, type: "insufficient_balance", retry: false },
   key_limit_exceeded: { status: 402, type: "insufficient_balance", retry: false },
   capacity_exhausted: { status: 402, type: "insufficient_balance", retry: false },
@@ -58,7 +60,8 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-export type ErrorMetadata = Record<string, string | number | boolean | null | readonly number[]>;
+export type ErrorMetadata = { [name: string]: ErrorValue };
+type ErrorValue = string | number | boolean | null | readonly number[] | { readonly [name: string]: ErrorValue };
 
 export type ErrorDetail = {
   code: ErrorCode;

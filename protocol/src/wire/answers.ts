@@ -5,6 +5,7 @@ import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
 import { receiptSettlement } from "./settlement.ts";
+import { topUpTold } from "./top-up.ts";
 
 /** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
 export const errorAnswer = z.strictObject({
@@ -14,9 +15,11 @@ export const errorAnswer = z.strictObject({
     param: z.string().nullable().describe("The field that it is about."),
     code: z.enum(Object.keys(errorTable) as [string, ...string[]]),
     metadata: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.int())]))
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.int()), topUpTold]))
       .optional()
-      .describe("Numbers a program can use: what was needed, what is left, when it resets."),
+      .describe(
+        "Numbers a program can use: what was needed, what is left, when it resets, and in `top_up` how to pay.",
+      ),
   }),
 });
 

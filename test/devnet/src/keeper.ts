@@ -13,7 +13,11 @@ const DAILY_BUDGET_WEI = 10n ** 18n;
 /** A cent in token units, so that the payments of a few requests are seen. */
 const MIN_PAYMENT = 10_000n;
 
+/** What the relay takes: two cents for a top-up of a dollar or more, and payments of a tenth of a dollar or more. */
+const RELAY_TERMS = { fee: "20000", least: "1000000", leastX402: "100000", mostWei: String(10n ** 17n) };
+
 export type KeeperOptions = {
+  relay: { port: number; secret: string };
   chains: Chains;
   deployment: Deployment;
   folder: Folder;
@@ -23,18 +27,25 @@ export type KeeperOptions = {
 
 /** Starts the keeper; resolves when it works. */
 export async function startKeeper(processes: Processes, options: KeeperOptions): Promise<Child> {
-  const { chains, deployment, folder, environment, clock } = options;
+  const { chains, deployment, folder, environment, clock, relay } = options;
   folder.writeJson("keeper.json", {
     databaseFile: folder.file("keeper.sqlite"),
     pollMs: 2_000,
     dailyBudgetWei: String(DAILY_BUDGET_WEI),
     minPayment: String(MIN_PAYMENT),
+    relay: { port: relay.port, dailyBudgetWei: String(DAILY_BUDGET_WEI) },
     chains: LOCAL_CHAIN_NAMES.map((name) => {
       const { chainId, block, contracts, layerZero } = deployment[name];
-      return { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
+      const chain = { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
+      return { ...chain, relay: RELAY_TERMS };
     }),
   });
-  const own = { KEEPER_FILE: folder.file("keeper.json"), KEEPER_KEY: privateKeyOf(roles.keeper) };
+  const own = {
+    KEEPER_FILE: folder.file("keeper.json"),
+    KEEPER_KEY: privateKeyOf(roles.keeper),
+    RELAY_KEY: privateKeyOf(roles.relay),
+    RELAY_SECRET: relay.secret,
+  };
   const child = processes.start(programs.keeper, {
     environment: { ...environment, ...own, ...clockEnvironment(clock) },
   });

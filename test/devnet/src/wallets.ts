@@ -19,6 +19,7 @@ export const roles = {
   verifier2: account(11),
   executor: account(12),
   keeper: account(13),
+  relay: account(14),
 } as const;
 
 /** How many of the mnemonic's accounts a chain begins with coins in. */

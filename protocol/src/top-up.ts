@@ -1,0 +1,120 @@
+import { encodeAbiParameters, type Hex, hashStruct, keccak256 } from "viem";
+import type { Address } from "./credential.ts";
+import type { Authorization, RelayQuote, TopUpBody } from "./wire/top-up.ts";
+
+/** The typed data of payments that a relay sends, and their ids. */
+export type TopUpTerms = TopUpBody["top_up"];
+
+const TOP_UP = {
+  TopUp: [
+    { name: "owner", type: "address" },
+    { name: "account", type: "address" },
+    { name: "amount", type: "uint256" },
+    { name: "fee", type: "uint256" },
+    { name: "feeTo", type: "address" },
+    { name: "deadline", type: "uint256" },
+    { name: "salt", type: "bytes32" },
+  ],
+} as const;
+const AUTHORIZATION = [
+  { name: "from", type: "address" },
+  { name: "to", type: "address" },
+  { name: "value", type: "uint256" },
+  { name: "validAfter", type: "uint256" },
+  { name: "validBefore", type: "uint256" },
+  { name: "nonce", type: "bytes32" },
+] as const;
+const PERMIT = {
+  Permit: [
+    { name: "owner", type: "address" },
+    { name: "spender", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+} as const;
+
+/** A top-up as the contract's struct. */
+export function topUpStruct({ owner, account, amount, fee, feeTo, deadline, salt }: TopUpTerms) {
+  return {
+    ...{ owner: owner as Address, account: account as Address, feeTo: feeTo as Address, salt: salt as Hex },
+    ...{ amount: BigInt(amount), fee: BigInt(fee), deadline: BigInt(deadline) },
+  };
+}
+
+/** `GaslessTopUp.idOf`: its EIP-712 struct hash, which is also the nonce of its authorization. */
+export function topUpId(terms: TopUpTerms): Hex {
+  return hashStruct({ primaryType: "TopUp", types: TOP_UP, data: topUpStruct(terms) });
+}
+
+/** The id of an x402 payment: one for each door, signer and nonce. */
+export function paymentId(chainId: number, { from, to, nonce }: Authorization): Hex {
+  const types = [{ type: "uint256" }, { type: "address" }, { type: "address" }, { type: "bytes32" }] as const;
+  return keccak256(encodeAbiParameters(types, [BigInt(chainId), to as Address, from as Address, nonce as Hex]));
+}
+
+type Chain = Pick<RelayQuote, "chain_id" | "contract" | "stablecoin">;
+
+/** In units of the stablecoin. */
+export function topUpValue({ stablecoin }: Pick<RelayQuote, "stablecoin">, terms: TopUpTerms): bigint {
+  return (BigInt(terms.amount) + BigInt(terms.fee)) * 10n ** BigInt(stablecoin.decimals - 6);
+}
+
+/** What the owner signs where the stablecoin has ERC-3009. */
+export function receiveTypedData(chain: Chain, terms: TopUpTerms) {
+  return {
+    domain: stablecoinDomain(chain),
+    types: { ReceiveWithAuthorization: AUTHORIZATION },
+    primaryType: "ReceiveWithAuthorization",
+    message: {
+      ...{ from: terms.owner as Address, to: chain.contract as Address, value: topUpValue(chain, terms) },
+      ...{ validAfter: 0n, validBefore: BigInt(terms.deadline), nonce: topUpId(terms) },
+    },
+  } as const;
+}
+
+/** What an x402 client signs. */
+export function transferTypedData(chain: Pick<Chain, "chain_id" | "stablecoin">, given: Authorization) {
+  const { from, to, value, validAfter, validBefore, nonce } = given;
+  return {
+    domain: stablecoinDomain(chain),
+    types: { TransferWithAuthorization: AUTHORIZATION },
+    primaryType: "TransferWithAuthorization",
+    message: {
+      ...{ from: from as Address, to: to as Address, value: BigInt(value) },
+      ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore), nonce: nonce as Hex },
+    },
+  } as const;
+}
+
+/** The first of the two messages where the stablecoin has permits only. */
+export function topUpTypedData({ chain_id: chainId, contract }: Chain, terms: TopUpTerms) {
+  return {
+    domain: { name: "GaslessTopUp", version: "1", chainId, verifyingContract: contract as Address },
+    types: TOP_UP,
+    primaryType: "TopUp",
+    message: topUpStruct(terms),
+  } as const;
+}
+
+/** The second one. */
+export function permitTypedData(
+  chain: Chain,
+  terms: TopUpTerms,
+  { nonce, deadline }: { nonce: bigint; deadline: bigint },
+) {
+  return {
+    domain: stablecoinDomain(chain),
+    types: PERMIT,
+    primaryType: "Permit",
+    message: {
+      ...{ owner: terms.owner as Address, spender: chain.contract as Address, value: topUpValue(chain, terms) },
+      ...{ nonce, deadline },
+    },
+  } as const;
+}
+
+function stablecoinDomain({ chain_id: chainId, stablecoin }: Pick<Chain, "chain_id" | "stablecoin">) {
+  const { name, version, address } = stablecoin;
+  return { name, version, chainId, verifyingContract: address as Address };
+}
