@@ -33,8 +33,8 @@ export type GatewayConfig = {
   request: RequestLimits;
   /** Whether accounts take the ceiling in pieces. On one machine each request raises and lowers the ceiling's sum. */
   ceilingInPieces: boolean;
-  /** When an account's statement is due. */
   posting: PostingTerms;
+  relay: { url: string; secret: string } | null;
 };
 
 /** Limits that are no settings: they depend on each other, or on what the API promises. */

@@ -30,6 +30,8 @@ export type Environment = {
   webhooks: WebhookTransport;
   /** Loads the MCP library, which takes 80 ms of processor time. */
   mcpSdk(): Promise<typeof import("./mcp-sdk.ts")>;
+  /** Asks the relay, with a URL below RELAY_URL. Absent: payments that programs signed are not taken. */
+  relay?: (url: string, init: RequestInit) => Promise<Response>;
   /**
    * Reads a body in another thread, and takes its bytes. Absent: bodies are read where they arrive, and the host's
    * `mostBodyBytes` must be at most `limits.wholeBodyBytes`.

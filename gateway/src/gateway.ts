@@ -22,6 +22,7 @@ import { type AccessLog, makeAccessLog } from "./operator/access-log.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeProviderCosts, type ProviderCosts } from "./operator/provider-costs.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
+import { makeRelayClient, type RelayClient } from "./top-up/relay-client.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
 import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
@@ -68,6 +69,8 @@ export type Gateway = {
   /** Tests of webhooks at once. */
   webhookTests: Semaphore;
   webhooks: WebhookSender;
+  /** Null without a relay. */
+  relay: RelayClient | null;
   seen: SeenCredentials;
   bodyMemory: BodyMemory;
   /** Spreads work of milliseconds over turns of the event loop. */
@@ -139,6 +142,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     },
     webhookTests: makeSemaphore(TESTS, "tests of webhooks"),
     webhooks: makeWebhookSender(config, environment),
+    relay: makeRelayClient(config, environment),
     live,
   };
 }

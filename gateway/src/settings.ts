@@ -135,6 +135,18 @@ export const gatewaySettings = z.object({
     .describe(
       "Where webhooks may point. `local` also permits this machine, over http, for development: customers could then reach its services.",
     ),
+  RELAY_URL: httpUrl
+    .nullable()
+    .default(null)
+    .describe(
+      "URL of the keeper's relay, which sends top-ups and x402 payments that programs signed. Without it there are none.",
+    ),
+  RELAY_SECRET: z
+    .string()
+    .min(32, "must be at least 32 characters, such as the output of `openssl rand -hex 32`")
+    .nullable()
+    .default(null)
+    .describe("Secret that the gateway and the keeper's relay share. Needed with RELAY_URL."),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("Interval between two reads of the chain."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;
@@ -203,6 +215,11 @@ function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, hos
   const most = Math.min(largestShare(host.bodyMemoryBytes), host.mostBodyBytes ?? Number.POSITIVE_INFINITY);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
   if (tooLarge.length > 0) refuse(tooLarge.map(([name]) => `${name}: must be at most ${most} on this host`));
+}
+
+function relayOf({ RELAY_URL: url, RELAY_SECRET: secret }: GatewaySettings): GatewayConfig["relay"] {
+  if (url === null) return null;
+  return secret === null ? refuse(["RELAY_SECRET: is missing. RELAY_URL needs it"]) : { url, secret };
 }
 
 /** A host that ends a request earlier would leave it unsettled. */
@@ -281,6 +298,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
     },
     request: { ...valuesOf(requestSettings, settings), answerBytes: defaultRequestLimits.answerBytes },
     ceilingInPieces: false,
+    relay: relayOf(settings),
     posting: {
       postNanoUsd: parseUsd(settings.POST_USD) ?? 0,
       leastNanoUsd: parseUsd(settings.POST_MIN_USD) ?? 0,

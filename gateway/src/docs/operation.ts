@@ -32,6 +32,7 @@ export const operationGroups = [
   "Inference",
   "Spending",
   "Keys",
+  "Top-ups",
   "Webhooks",
   "Signing in",
   "Agents",

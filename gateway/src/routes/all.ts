@@ -47,6 +47,8 @@ import { getSkill } from "./skill.ts";
 import { getStatements } from "./statements.ts";
 import { listStatementUses } from "./statements-uses.ts";
 import { getStatus } from "./status.ts";
+import { createTopUp, getTopUp, getTopUpQuotes } from "./top-up.ts";
+import { getTopUpMessage } from "./top-up-message.ts";
 import { createWebhook, listWebhooks } from "./webhooks.ts";
 import { listDeliveries } from "./webhooks-deliveries.ts";
 import { deleteWebhook } from "./webhooks-id.ts";
@@ -84,6 +86,10 @@ export const endpoints: readonly Endpoint[] = [
   rollKey,
   setKeyTerms,
   revokeKey,
+  getTopUpQuotes,
+  getTopUpMessage,
+  createTopUp,
+  getTopUp,
   createWebhook,
   listWebhooks,
   testWebhook,

@@ -39,6 +39,7 @@ export function openEdgeGateway(
     upstream,
     webhooks,
     mcpSdk: async () => mcpSdk,
+    relay: (url, init) => fetch(url, init),
     log,
     timers,
   };

@@ -117,6 +117,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     upstream,
     webhooks,
     mcpSdk: () => import("@inference/gateway/mcp-sdk"),
+    relay: fetch,
     readLargeBody: bodies.read,
     log,
     tracing,

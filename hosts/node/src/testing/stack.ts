@@ -66,6 +66,7 @@ export type StackOptions = HostOptions & {
   request?: Partial<RequestLimits>;
   upstream?: Partial<UpstreamConfig>;
   tracing?: Tracing;
+  relay?: { url: string; secret: string };
   /** In place of the gateway's own. */
   makeApp?: typeof makeApp;
 };
@@ -116,6 +117,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     upstream,
     webhooks,
     mcpSdk: () => import("@inference/gateway/mcp-sdk"),
+    relay: fetch,
     readLargeBody: bodies.read,
     log,
     tracing: options.tracing,
@@ -132,6 +134,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       bodyMemoryBytes: 256 * 1024 * 1024,
       answerMemoryBytes: 128 * 1024 * 1024,
       ceilingInPieces: false,
+      relay: options.relay ?? null,
       posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],

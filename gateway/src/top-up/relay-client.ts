@@ -1,0 +1,102 @@
+import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
+import { ownValue } from "@inference/protocol/own-value";
+import { within } from "@inference/protocol/timers";
+import {
+  type PaymentBody,
+  type Relayed,
+  type RelayQuote,
+  relayed,
+  relayQuotes,
+  type TopUpBody,
+} from "@inference/protocol/wire/top-up";
+import * as z from "zod";
+import type { GatewayConfig } from "../config.ts";
+import type { Environment } from "../environment.ts";
+import { makeSemaphore } from "../load/semaphore.ts";
+import { makeSingleFlight } from "../load/single-flight.ts";
+
+/**
+ * The relay of the keeper, which checks and sends payments that programs signed. Its work is bounded for all clients
+ * and for each, because anyone can ask. Its errors are passed on; 503 `chain_unavailable` if it does not answer.
+ */
+export type RelayClient = {
+  /** The terms of each chain, at most {@link FRESH_MS} old. */
+  quotes(at: number): Promise<readonly RelayQuote[]>;
+  permitNonce(chainId: number, owner: string, client: string | undefined): Promise<bigint>;
+  topUp(body: TopUpBody, client: string | undefined): Promise<Relayed>;
+  pay(body: PaymentBody, client: string | undefined): Promise<Relayed>;
+  find(id: string, client: string | undefined): Promise<Relayed>;
+};
+
+const FRESH_MS = 15_000;
+/** A new payment costs the relay four requests to its node. */
+const ANSWER_MS = 15_000;
+const QUOTES_MS = 3_000;
+const MAX_ANSWER = 64 * 1024;
+/** Questions to the relay that are in progress. */
+const ASKED = { atOnce: 32, each: 4 };
+
+/** Null without a relay. */
+export function makeRelayClient(
+  { relay }: Pick<GatewayConfig, "relay">,
+  environment: Pick<Environment, "relay" | "timers" | "background">,
+): RelayClient | null {
+  const send = environment.relay;
+  if (relay === null || send === undefined) return null;
+  const through = makeSemaphore(ASKED, "questions to the relay");
+  const once = makeSingleFlight<readonly RelayQuote[]>(environment);
+  let known: { quotes: readonly RelayQuote[]; at: number } | undefined;
+
+  async function ask<S extends z.ZodType>(
+    schema: S,
+    { path, body, ms = ANSWER_MS }: { path: string; body?: unknown; ms?: number },
+  ): Promise<z.output<S>> {
+    const headers = { authorization: `Bearer ${relay?.secret}`, "content-type": "application/json" };
+    let answer: { status: number; value: unknown };
+    try {
+      answer = await within(environment.timers, ms, async (signal) => {
+        const sent = body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) };
+        const response = await send?.(`${relay?.url}/${path}`, { ...sent, headers, signal, redirect: "manual" });
+        const text = (await response?.text()) ?? "";
+        if (text.length > MAX_ANSWER) throw new Error("too long");
+        return { status: response?.status ?? 0, value: JSON.parse(text) as unknown };
+      });
+    } catch {
+      return unavailable();
+    }
+    if (answer.status !== 200) throw errorOf(answer.value);
+    const read = schema.safeParse(answer.value);
+    return read.success ? read.data : unavailable();
+  }
+  return {
+    async quotes(at) {
+      if (known !== undefined && at - known.at < FRESH_MS) return known.quotes;
+      return once("quotes", async () => {
+        const { chains: quotes } = await ask(relayQuotes, { path: "quotes", ms: QUOTES_MS });
+        known = { quotes, at };
+        return quotes;
+      });
+    },
+    permitNonce: (chainId, owner, client) =>
+      through(async () => BigInt((await ask(nonceAnswer, { path: `permit-nonce/${chainId}/${owner}` })).nonce), client),
+    topUp: (body, client) => through(() => ask(relayed, { path: "top-ups", body }), client),
+    pay: (body, client) => through(() => ask(relayed, { path: "payments", body }), client),
+    find: (id, client) => through(() => ask(relayed, { path: `payments/${id}` }), client),
+  };
+}
+
+const nonceAnswer = z.object({ nonce: z.string().regex(/^\d{1,78}$/) });
+
+/** The relay writes errors as the gateway does. */
+function errorOf(value: unknown): GatewayError {
+  const error = (value as { error?: { code?: unknown; message?: unknown; param?: unknown } } | null)?.error;
+  const code = String(error?.code);
+  if (ownValue(errorTable, code) === undefined || code === "missing_credentials") return unavailable();
+  const param = typeof error?.param === "string" ? error.param : null;
+  return new GatewayError({ code: code as ErrorCode, message: String(error?.message), param });
+}
+
+function unavailable(): never {
+  const message = "The relay that sends payments does not answer. Nothing was paid. Retry in a few seconds.";
+  return fail("chain_unavailable", message, { retryAfterS: 3 });
+}
