@@ -12,7 +12,7 @@ const promised: Record<number, { retry?: string; never?: string }> = {
     never:
       "missing_credentials invalid_api_key key_expired invalid_session session_expired invalid_signature siwe_expired siwe_nonce_used siwe_domain_mismatch siwe_chain_unsupported siwe_malformed",
   },
-  402: { never: "insufficient_balance key_limit_exceeded capacity_exhausted" },
+  402: { never: "payment_required payment_refused insufficient_balance key_limit_exceeded capacity_exhausted" },
   403: { never: "not_agent_owner key_disabled wrong_identity model_not_allowed" },
   404: { never: "model_not_found not_found" },
   405: { never: "method_not_allowed" },

@@ -27,6 +27,8 @@ export type Credentials = {
   issue(kind: CredentialKind, subject: Address): { text: string; digest: string; label: string };
   /** Undefined for typing errors and forgeries. No partition is asked for those. */
   verify(text: string): VerifiedCredential | undefined;
+  /** The credential of an account's requests that are paid by x402. It is derived, and nobody is ever told its text. */
+  ofPayments(subject: Address): { credential: VerifiedCredential; label: string; keyId: string };
   /** A stable name of an account for the provider, which reveals nothing about it. */
   pseudonym(partition: Partition): string;
 };
@@ -65,6 +67,18 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
       const credential = check(text);
       if (credential !== undefined) verified.set(text, credential);
       return credential;
+    },
+    ofPayments(subject) {
+      const secret = hmac("payments:", subject);
+      const body = credentialBody("ik", subject, secret);
+      const text = body + checksum(body);
+      const payer = { kind: "key" as const, digest: digestOf(text) };
+      const keyId = `key_${encodeBase32(secret.subarray(SECRET_BYTES, SECRET_BYTES + 10))}`;
+      return {
+        credential: { subject, partition: accountPartition(subject), payer },
+        label: credentialLabel(text),
+        keyId,
+      };
     },
     pseudonym(partition) {
       const known = pseudonyms.get(partition);

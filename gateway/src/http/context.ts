@@ -24,6 +24,9 @@ export type GatewayEnv = {
     held: BodyShare;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
+    /** The header of x402 in an answer to a paid request, and in an error that asks for a payment. */
+    paymentResponse?: string;
+    paymentRequired?: string;
     /** The error that it was answered with. */
     code?: ErrorCode;
     trace: Trace;

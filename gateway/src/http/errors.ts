@@ -1,6 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
+import { PAYMENT_REQUIRED, PAYMENT_RESPONSE } from "../top-up/x402.ts";
 import { anthropicError } from "./anthropic-error.ts";
 import type { GatewayContext } from "./context.ts";
 import { balanceHeader } from "./money.ts";
@@ -17,7 +18,7 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
   // The reason is for the operator only.
   if (error instanceof LedgerUnavailable)
     environment.log("warn", "ledger_unavailable", { request, error: error.message });
-  const headers = { ...errorHeaders(detail), ...balanceHeader(detail.balanceNanoUsd) };
+  const headers = { ...errorHeaders(detail), ...balanceHeader(detail.balanceNanoUsd), ...paymentHeaders(context) };
   // The rest of a late body would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";
   const { path } = context.req;
@@ -26,6 +27,15 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
     : errorTable[detail.code].status;
   if (!MESSAGES.test(path)) return context.json(errorBody(detail), status, headers);
   return context.json(anthropicError(errorBody(detail).error, request), status, { ...headers, "request-id": request });
+}
+
+function paymentHeaders(context: GatewayContext): Record<string, string> {
+  const required = context.get("paymentRequired");
+  const response = context.get("paymentResponse");
+  return {
+    ...(required === undefined ? {} : { [PAYMENT_REQUIRED]: required }),
+    ...(response === undefined ? {} : { [PAYMENT_RESPONSE]: response }),
+  };
 }
 
 /** The paths of the Responses API, where some errors have another status. */

@@ -10,7 +10,7 @@ import { readTraceContext } from "./trace-context.ts";
 
 const EXPOSED =
   `x-request-id, ${RECEIPT_HEADER}, ${BALANCE_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
-  "x-max-output-tokens, x-voice, idempotent-replayed, x-next-cursor";
+  "x-max-output-tokens, x-voice, idempotent-replayed, x-next-cursor, PAYMENT-REQUIRED, PAYMENT-RESPONSE";
 
 /**
  * Gives every request its time and id, and every response, errors included, the id and the CORS headers. Counts

@@ -2,6 +2,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { OpenOutlet } from "../http/outlet.ts";
 import type { WhenSent } from "../load/answer-memory.ts";
 import type { BodyShare } from "../load/body-memory.ts";
+import type { PaidRequest } from "../top-up/paid-request.ts";
 import type { Trace } from "../tracing.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 
@@ -21,6 +22,8 @@ export type InferenceRequest = {
   held: BodyShare;
   /** The `Idempotency-Key`; null if there is none. */
   idempotencyKey: string | null;
+  /** Its x402 payment; null: a credential pays. */
+  paid: PaidRequest | null;
   /** The tag that groups its spending; undefined if it has none. */
   tag: string | undefined;
   /** The names of ignored headers, for `x-ignored-parameters`. */

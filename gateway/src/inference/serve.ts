@@ -7,6 +7,7 @@ import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Failure } from "../load/failure-budget.ts";
 import { ModelUnavailable } from "../load/model-unavailable.ts";
+import { CREDIT_WAIT } from "../top-up/paid-request.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
 import { readRateLimit, readRetryAfter } from "../upstream/rate-limit.ts";
@@ -57,10 +58,12 @@ async function readOrder(
   gateway: Gateway,
   request: InferenceRequest,
 ): Promise<{ order: WrittenOrder; claim: Claim | null } | Response> {
-  const { credential, route, held, formType, idempotencyKey } = request;
+  const { credential, route, held, formType, idempotencyKey, paid } = request;
   const blocks = await request.readBody();
-  const job = { blocks, wantsFingerprint: idempotencyKey !== null, formType };
+  const job = { blocks, wantsFingerprint: idempotencyKey !== null || paid !== null, formType };
   const read = await readBodyOf(gateway, credential.partition, route, job);
+  // A request that cannot be served is not paid.
+  if (paid !== null) await paid.settle(neededFor(makeOrder(requireParsed(read))));
   const claim = claimOf(request, read.fingerprint);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
@@ -70,6 +73,10 @@ async function readOrder(
   for (const { upstreamBody } of others) bodyBytes += upstreamBody.length;
   held.keep(bodyBytes);
   return { order, claim };
+}
+
+function neededFor({ hold, quote }: WrittenOrder): number {
+  return (hold ?? quote).maxNanoUsd;
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
@@ -211,12 +218,18 @@ async function errorText({ environment }: Gateway, { body }: UpstreamResponse): 
  */
 async function nextTry(
   gateway: Gateway,
-  { at, clientGone }: InferenceRequest,
+  { at, clientGone, paid }: InferenceRequest,
   order: WrittenOrder,
   refusal: unknown,
 ): Promise<WrittenOrder> {
   if (!(refusal instanceof GatewayError)) throw refusal;
   const isWanted = clientGone?.aborted !== true;
+  if (paid !== null && refusal.detail.code === "insufficient_balance") {
+    // The payment covers it, and its credit follows the chain.
+    if (!isWanted || gateway.environment.clock.now() + CREDIT_WAIT.eachMs > at + CREDIT_WAIT.mostMs) paid.notCredited();
+    await pause(gateway.environment.timers, CREDIT_WAIT.eachMs, clientGone ?? undefined);
+    return order;
+  }
   const next = nextModel(order, refusal);
   if (next !== undefined && isWanted) return next;
   const { code, metadata } = refusal.detail;

@@ -48,6 +48,8 @@ export const meteredErrors: ErrorCode[] = [
   "content_policy_violation",
   "request_too_expensive",
   ...credentialErrors,
+  "payment_required",
+  "payment_refused",
   "insufficient_balance",
   "key_limit_exceeded",
   "capacity_exhausted",

@@ -1,9 +1,10 @@
 import { OTHER_TAG } from "@inference/ledger/totals";
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
+import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
-import { type BodyType, bodyTypes, formTypeOf, readBody } from "../http/body.ts";
+import { type BodyType, bodyTypes, formTypeOf, readBody, type SenderProof } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
@@ -13,6 +14,9 @@ import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
+import { type PaidRequest, paidRequestOf } from "../top-up/paid-request.ts";
+import { paymentRequired, withTopUp } from "../top-up/required.ts";
+import { PAYMENT_RESPONSE, PAYMENT_SIGNATURE } from "../top-up/x402.ts";
 import { apiPrefixes, type Endpoint, type EndpointHandler, endpoint } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 
@@ -70,6 +74,9 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
 }
 
 const headers = {
+  [PAYMENT_SIGNATURE]:
+    "An x402 payment (version 2, scheme `exact`) in place of a credential, where a 402 has the header PAYMENT-REQUIRED. " +
+    "It becomes the balance of its signer, and the request is paid from that. One payment serves one request.",
   "Idempotency-Key":
     "A name of your choice for the request, 1 to 255 printable ASCII characters. Retries within 24 hours are charged " +
     "once. All keys of an account share the names of each endpoint: two programs of one account need different ones.",
@@ -86,12 +93,13 @@ function handleInference(
 ): EndpointHandler {
   return async function inference(context: GatewayContext): Promise<Response> {
     const gateway = context.get("gateway");
-    const credential = requireCredential(context);
-    const proof = makeSenderProof(context, credential);
+    const paid = await paidRequestOf(context);
+    const credential = paid?.credential ?? (await requireOrAskPayment(context, route));
+    const proof = paid === null ? makeSenderProof(context, credential) : makePaymentProof(context, paid);
     try {
       const idempotencyKey = readIdempotencyKey(context);
       // The kept answer of an agent is for its present owner only.
-      if (idempotencyKey !== null && credential.payer.kind === "session") await proof.prove();
+      if (idempotencyKey !== null && paid === null && credential.payer.kind === "session") await proof.prove();
       const at = context.get("at");
       const request = (id: string): InferenceRequest => ({
         id,
@@ -103,7 +111,8 @@ function handleInference(
         formType: bodyType === "json" ? undefined : formTypeOf(context),
         held: context.get("held"),
         idempotencyKey,
-        ...readTag(context),
+        paid,
+        ...readTag(context, paid !== null && idempotencyKey !== null),
         clientGone: context.req.raw.signal,
         trace: context.get("trace"),
         whenSent: context.env?.whenSent,
@@ -113,7 +122,11 @@ function handleInference(
           context.set("requestId", renewed);
           return request(renewed);
         },
-        headers: commonHeaders(id),
+        get headers() {
+          const paymentResponse = context.get("paymentResponse");
+          if (paymentResponse === undefined) return commonHeaders(id);
+          return { ...commonHeaders(id), [PAYMENT_RESPONSE]: paymentResponse };
+        },
       });
       const response = await serveInference(gateway, request(context.get("requestId")));
       gateway.seen.accept(credential.payer.digest, context.get("at"));
@@ -122,10 +135,33 @@ function handleInference(
     } catch (error) {
       // The credential may not have been looked up yet, and only a valid one gets a detailed error. A late body is the
       // exception, because its connection must be closed.
-      const proving = mayBeUnproven(error) ? proof.prove() : undefined;
+      const proving = paid === null && mayBeUnproven(error) ? proof.prove() : undefined;
       await (isLate(error) ? proving?.catch(() => undefined) : proving);
-      throw error;
+      throw await withTopUp(context, error);
     }
+  };
+}
+
+/** The credential. Throws 402 with how to pay where a request without one can be paid, else 401. */
+async function requireOrAskPayment(context: GatewayContext, route: InferenceRoute): Promise<VerifiedCredential> {
+  const error = await paymentRequired(context, route);
+  if (error !== undefined) throw await withTopUp(context, error);
+  return requireCredential(context);
+}
+
+/** Of a paid request: a large body is read once its payment is on the chain. */
+function makePaymentProof(context: GatewayContext, paid: PaidRequest): SenderProof {
+  let isProven = false;
+  return {
+    prove: async () => {
+      await paid.settle(0);
+      isProven = true;
+    },
+    require(bytes) {
+      const { bodyMemory, config } = context.get("gateway");
+      if (isProven || (bytes <= config.request.unprovenBodyBytes && !bodyMemory.isScarce())) return undefined;
+      return this.prove();
+    },
   };
 }
 
@@ -147,13 +183,15 @@ const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** Clients that were made for OpenRouter name themselves in this header, so a title that is no tag is no error. */
-function readTag(context: GatewayContext): Pick<InferenceRequest, "tag" | "ignoredHeaders"> {
+function readTag(context: GatewayContext, hasTwoNames: boolean): Pick<InferenceRequest, "tag" | "ignoredHeaders"> {
+  // The payment is the name of a paid request.
+  const ignored = hasTwoNames ? ["Idempotency-Key"] : [];
   const title = context.req.header("x-title")?.trim() ?? "";
   // Spreadsheets take a text that begins with one of these for a formula, and receipts are read as CSV. Some split a
   // line at semicolons too.
   if (title !== OTHER_TAG && /^(?![=+@-])[\x20-\x3a\x3c-\x7e]{1,64}$/.test(title))
-    return { tag: title, ignoredHeaders: [] };
-  return { tag: undefined, ignoredHeaders: title === "" ? [] : ["X-Title"] };
+    return { tag: title, ignoredHeaders: ignored };
+  return { tag: undefined, ignoredHeaders: title === "" ? ignored : [...ignored, "X-Title"] };
 }
 
 /** The `Idempotency-Key` of the request, null if it has none. */

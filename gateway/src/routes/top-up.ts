@@ -19,14 +19,14 @@ export const getTopUpQuotes = endpoint({
   group,
   title: "What a top-up without gas costs",
   about:
-    "On each chain where a relay sends signed payments: its fee, the least amount, and who gets the fee. 404 where the " +
-    "operator runs no relay.",
+    "On each chain where a relay sends signed payments: its fee, the least amount, and who gets the fee. Empty " +
+    "where the operator runs no relay.",
   credentials: [],
   answers: [ok("The chains, the primary one first.", json("TopUpQuotes", topUpQuotesAnswer))],
-  errors: ["not_found", "chain_unavailable", ...commonErrors],
+  errors: ["chain_unavailable", ...commonErrors],
   async handle(context) {
     const { gateway, at } = context.var;
-    return context.json({ data: { chains: await requireRelay(gateway).quotes(at) } });
+    return context.json({ data: { chains: (await gateway.relay?.quotes(at)) ?? [] } });
   },
 });
 
@@ -46,8 +46,8 @@ export const createTopUp = endpoint({
   errors: ["not_found", "payment_refused", "invalid_signature", "chain_unavailable", ...bodyErrors, ...commonErrors],
   async handle(context) {
     const { gateway, client } = context.var;
-    const relay = requireRelay(gateway);
     const body = validate(topUpBody, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
+    const relay = requireRelay(gateway);
     return context.json({ data: await withCredit(gateway, await relay.topUp(body, client)) });
   },
 });
@@ -67,7 +67,7 @@ export const getTopUp = endpoint({
     const { gateway, client } = context.var;
     const id = context.req.param("id") ?? "";
     if (!/^0x[0-9a-f]{64}$/.test(id)) {
-      fail("invalid_request", "The path needs the id of a top-up: 0x and 64 hexadecimal digits.", { param: "id" });
+      fail("invalid_request", "The path needs the id of a payment: 0x and 64 hexadecimal digits.", { param: "id" });
     }
     return context.json({ data: await withCredit(gateway, await requireRelay(gateway).find(id, client)) });
   },

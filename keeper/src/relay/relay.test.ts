@@ -184,7 +184,6 @@ test("a reverted transaction is told of; the payment is made when it can be, and
   const over = await state(id, "expired");
   equal(over.reason, null);
   equal(await creditOf(payer.address), 0n);
-  await primary.client.setBlockTimestampInterval({ interval: 1 });
   aheadMs = 0;
 });
 

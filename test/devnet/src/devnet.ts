@@ -135,8 +135,9 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl" | "halt
   const { survivesKill = true } = options;
   const { chains, deployment } = await startChains({ ...site, environment, survivesKill, onProgress });
   const chain = chains.primary;
-  const workers = { chains, deployment, folder, environment, clock };
   const secrets = loadSecrets(folder);
+  const relay = { port: ports.RELAY_PORT, secret: secrets.gatewaySecret };
+  const workers = { chains, deployment, folder, environment, clock, relay };
   const { url: providerUrl, gatewaySettings } = await upstream;
 
   onProgress("Starting relayer, keeper and gateway ...");
@@ -153,6 +154,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl" | "halt
         secret: secrets.gatewaySecret,
         ...{ chains, deployment, clock },
         databaseFile: folder.file("gateway.sqlite"),
+        relayPort: ports.RELAY_PORT,
         walletScript: folder.file("dashboard-wallet.js"),
         environment: { ...environment, ...gatewaySettings },
       }),

@@ -17,6 +17,7 @@ type OwnSite = {
     Record<LocalChainName, Pick<ChainDeployment, "block" | "contracts" | "layerZero" | "stablecoin">>
   >;
   databaseFile: string;
+  relayPort: number;
 };
 type Environment = Readonly<Record<string, string | undefined>>;
 export type GatewayOptions = OwnSite & {
@@ -101,14 +102,16 @@ function parsedLine(line: string): { event?: string; alias?: string; model?: str
 }
 
 /** The gateway's settings that the devnet decides. `settings.ts` refuses them by name. */
-export function ownSettings({ port, secret, chains, deployment: { primary, ...others }, databaseFile }: OwnSite) {
+export function ownSettings({ port, secret, chains, deployment: { primary, ...others }, ...site }: OwnSite) {
   return {
     HOST: "127.0.0.1",
     PORT: String(port),
     BASE_URL: `http://127.0.0.1:${port}`,
     GATEWAY_SECRET: secret,
-    DATABASE_FILE: databaseFile,
+    DATABASE_FILE: site.databaseFile,
     WEBHOOK_TARGETS: "local",
+    RELAY_URL: `http://127.0.0.1:${site.relayPort}`,
+    RELAY_SECRET: secret,
     PRIMARY_RPC_URL: chains.primary.rpcUrl,
     PRIMARY_CHAIN_ID: String(chains.primary.chainId),
     SETTLEMENT_ADDRESS: contract(primary, "inferenceSettlement"),

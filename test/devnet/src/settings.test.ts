@@ -54,7 +54,7 @@ test("every setting that the devnet makes itself is refused by name, with what t
     HOST,
     ...own
   } = ownSettings({
-    ...{ port: 1, secret: "", databaseFile: "", chains: onEach({ rpcUrl: "", chainId: 31337 }) },
+    ...{ port: 1, secret: "", databaseFile: "", relayPort: 2, chains: onEach({ rpcUrl: "", chainId: 31337 }) },
     deployment: onEach({
       block: 0,
       contracts,

@@ -25,6 +25,7 @@ export const DEFAULT_PORTS = {
   SECONDARY1_PORT: 8546,
   SECONDARY2_PORT: 8547,
   PROVIDER_PORT: 8788,
+  RELAY_PORT: 8789,
 } as const;
 
 const LAST_PORT = 65_535;
@@ -52,6 +53,8 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   BASE_URL: "npm start has its gateway on 127.0.0.1: set GATEWAY_PORT, or use npm run gateway",
   GATEWAY_SECRET: "npm start makes and keeps its own: unset it, or use npm run gateway",
   DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
+  RELAY_URL: "npm start has a relay of its own: unset it, or use npm run gateway",
+  RELAY_SECRET: "npm start has a relay of its own: unset it, or use npm run gateway",
   WEBHOOK_TARGETS: "npm start permits webhooks to this machine: unset it, or use npm run gateway",
 };
 const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {

@@ -12,9 +12,14 @@ import type { InferenceRequest } from "../request.ts";
  * within a day. The key is claimed in the commit that takes the hold (`ledger/src/claim.ts`). A whole answer that is
  * not too large is kept, sealed, and sent again if the request is repeated.
  */
-export function claimOf({ at, route, idempotencyKey }: InferenceRequest, fingerprint: string | null): Claim | null {
-  if (idempotencyKey === null || fingerprint === null) return null;
-  return { id: digest(`${route.name} ${idempotencyKey}`), fingerprint, expiresAt: at + limits.idempotencyMs };
+export function claimOf(
+  { at, route, idempotencyKey, paid }: InferenceRequest,
+  fingerprint: string | null,
+): Claim | null {
+  // A payment serves one request, whatever its endpoint. No payment is valid for longer than the claim.
+  const name = paid === null ? idempotencyKey && `${route.name} ${idempotencyKey}` : `x402 ${paid.id}`;
+  if (name === null || fingerprint === null) return null;
+  return { id: digest(name), fingerprint, expiresAt: at + limits.idempotencyMs };
 }
 
 /**
@@ -43,19 +48,23 @@ export async function answerClaimed(
   { by, state }: Claimed,
 ): Promise<Response> {
   const metadata = { request_id: by };
+  const name = request.paid === null ? "Idempotency-Key" : "payment";
   if (state === "in_progress") {
-    const message = "A request with this Idempotency-Key is in progress. Retry in a second.";
+    const message = `A request with this ${name} is in progress. Retry in a second.`;
     return fail("idempotency_in_progress", message, { metadata, retryAfterS: 1 });
   }
   if (state === "mismatch") {
-    const message = "This Idempotency-Key was used with another body. Use a new key for a new request.";
+    const message =
+      request.paid === null
+        ? "This Idempotency-Key was used with another body. Use a new key for a new request."
+        : "This payment has paid another request. What was left of it is the payer's balance: make a key with POST /api/v1/keys, or pay anew.";
     return fail("idempotency_mismatch", message, { metadata });
   }
   return (
     (await replay(gateway, request, by)) ??
     fail(
       "idempotency_completed",
-      `The request with this Idempotency-Key has completed, and its answer is not stored. See GET /api/v1/generation?id=${by}.`,
+      `The request with this ${name} has completed, and its answer is not stored. See GET /api/v1/generation?id=${by}.`,
       { metadata },
     )
   );

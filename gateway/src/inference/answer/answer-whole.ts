@@ -259,7 +259,7 @@ async function settleAndSend(
   }
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.
-  const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";
+  const mayBeReplayed = (request.idempotencyKey ?? request.paid) !== null && outcome === "settle";
   const receipt = call.signReceipt(chargeNanoUsd);
   if (receipt !== null) headers[RECEIPT_HEADER] = receipt;
   if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });

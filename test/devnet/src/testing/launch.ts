@@ -17,7 +17,7 @@ export type Launched = {
   kill(signal: NodeJS.Signals): void;
 };
 
-export const anyPorts = { GATEWAY_PORT: "0", CHAIN_PORT: "0", PROVIDER_PORT: "0" };
+export const anyPorts = { GATEWAY_PORT: "0", CHAIN_PORT: "0", PROVIDER_PORT: "0", RELAY_PORT: "0" };
 
 export type TemporaryFolder = { path: string; remove(): void };
 
