@@ -42,8 +42,8 @@ export const authorization = z.strictObject({
   nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
 });
 export type Authorization = z.output<typeof authorization>;
-/** What the gateway hands to the relay of an x402 payment. */
-export const paymentBody = z.strictObject({ chain_id: z.int(), authorization, signature });
+/** What the gateway hands to the relay. `fingerprint`: the digest of route and body that the payment is for. */
+export const paymentBody = z.strictObject({ chain_id: z.int(), authorization, signature, fingerprint: hash });
 export type PaymentBody = z.output<typeof paymentBody>;
 
 /** What a relay takes on a chain. */
@@ -113,6 +113,12 @@ export const relayed = z.strictObject({
   expires_at: time,
 });
 export type Relayed = z.output<typeof relayed>;
+/**
+ * The relay's answer to a payment. `serves`: the relay stored it for this fingerprint before the chain had it, so it pays
+ * for this request. Otherwise it is credit of its signer, and proves nothing of who sent it here.
+ */
+export const relayedPayment = relayed.extend({ serves: z.boolean() });
+export type RelayedPayment = z.output<typeof relayedPayment>;
 export const topUpAnswer = z.strictObject({ data: relayed });
 
 /** How a program pays for what a 402 refused. */
