@@ -37,7 +37,7 @@ const PERMIT = {
 /** A top-up as the contract's struct. */
 export function topUpStruct({ owner, account, amount, fee, feeTo, deadline, salt }: TopUpTerms) {
   return {
-    ...{ owner: owner as Address, account: account as Address, feeTo: feeTo as Address, salt: salt as Hex },
+    ...{ owner: plain(owner), account: plain(account), feeTo: plain(feeTo), salt: salt as Hex },
     ...{ amount: BigInt(amount), fee: BigInt(fee), deadline: BigInt(deadline) },
   };
 }
@@ -50,7 +50,7 @@ export function topUpId(terms: TopUpTerms): Hex {
 /** The id of an x402 payment: one for each door, signer and nonce. */
 export function paymentId(chainId: number, { from, to, nonce }: Authorization): Hex {
   const types = [{ type: "uint256" }, { type: "address" }, { type: "address" }, { type: "bytes32" }] as const;
-  return keccak256(encodeAbiParameters(types, [BigInt(chainId), to as Address, from as Address, nonce as Hex]));
+  return keccak256(encodeAbiParameters(types, [BigInt(chainId), plain(to), plain(from), nonce as Hex]));
 }
 
 type Chain = Pick<RelayQuote, "chain_id" | "contract" | "stablecoin">;
@@ -67,7 +67,7 @@ export function receiveTypedData(chain: Chain, terms: TopUpTerms) {
     types: { ReceiveWithAuthorization: AUTHORIZATION },
     primaryType: "ReceiveWithAuthorization",
     message: {
-      ...{ from: terms.owner as Address, to: chain.contract as Address, value: topUpValue(chain, terms) },
+      ...{ from: plain(terms.owner), to: chain.contract as Address, value: topUpValue(chain, terms) },
       ...{ validAfter: 0n, validBefore: BigInt(terms.deadline), nonce: topUpId(terms) },
     },
   } as const;
@@ -81,7 +81,7 @@ export function transferTypedData(chain: Pick<Chain, "chain_id" | "stablecoin">,
     types: { TransferWithAuthorization: AUTHORIZATION },
     primaryType: "TransferWithAuthorization",
     message: {
-      ...{ from: from as Address, to: to as Address, value: BigInt(value) },
+      ...{ from: plain(from), to: plain(to), value: BigInt(value) },
       ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore), nonce: nonce as Hex },
     },
   } as const;
@@ -108,7 +108,7 @@ export function permitTypedData(
     types: PERMIT,
     primaryType: "Permit",
     message: {
-      ...{ owner: terms.owner as Address, spender: chain.contract as Address, value: topUpValue(chain, terms) },
+      ...{ owner: plain(terms.owner), spender: chain.contract as Address, value: topUpValue(chain, terms) },
       ...{ nonce, deadline },
     },
   } as const;
@@ -117,4 +117,9 @@ export function permitTypedData(
 function stablecoinDomain({ chain_id: chainId, stablecoin }: Pick<Chain, "chain_id" | "stablecoin">) {
   const { name, version, address } = stablecoin;
   return { name, version, chainId, verifyingContract: address as Address };
+}
+
+/** An address without the letters' case, in which viem would look for a checksum. */
+function plain(address: string): Address {
+  return address.toLowerCase() as Address;
 }

@@ -23,7 +23,7 @@ export type RelayChain = Connection & {
   /** The terms. The stablecoin is read once; throws while the node does not answer. */
   quote(): Promise<RelayQuote>;
   /** What a call carries: the bridge's fee on a secondary chain. */
-  messageFeeWei(): Promise<bigint>;
+  messageFeeWei(blockNumber: bigint): Promise<bigint>;
 };
 
 /** How far in the future a deadline may be. */
@@ -86,10 +86,10 @@ export function openRelayChain(
       quote ??= await read();
       return quote;
     },
-    async messageFeeWei() {
+    async messageFeeWei(blockNumber) {
       if (primary === null) return 0n;
       const bridge = { address: at("tokenBridge"), abi: tokenBridgeAbi } as const;
-      return reader.readContract({ ...bridge, functionName: "quote", args: [primary.eid] });
+      return reader.readContract({ ...bridge, functionName: "quote", args: [primary.eid], blockNumber });
     },
   };
 }

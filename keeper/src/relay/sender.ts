@@ -1,7 +1,10 @@
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { type Address, encodeFunctionData, type Hex, keccak256, TransactionReceiptNotFoundError } from "viem";
 import type { Budget } from "../budget.ts";
+import { inBatches } from "../keeper-chain.ts";
 import { type Log, reasonOf } from "../log.ts";
 import { revertOf } from "../revert.ts";
+import { balanceOf, firstBlockFrom, HAS_CODE, hasCode, IN_THE_DOOR, usedBefore } from "./accept.ts";
 import type { RelayChain } from "./relay-chain.ts";
 import type { RelayRow, RelayStore } from "./store.ts";
 import { type Due, look } from "./works.ts";
@@ -13,7 +16,7 @@ import { type Due, look } from "./works.ts";
  */
 export type Sender = {
   /** Makes a step of every open payment. Never throws. Resolves to whether any payment waits for a block. */
-  round(): Promise<boolean>;
+  round(signal: AbortSignal): Promise<boolean>;
 };
 
 type Options = {
@@ -28,15 +31,22 @@ type Options = {
 const RESEND_MS = 30_000;
 /** How long a payment that cannot be sent now waits for the next try. */
 const RETRY_MS = 5_000;
+/** How long a payment that would revert keeps its place. */
+const PATIENCE_MS = 60_000;
 /** Transactions of one payment that may revert. */
 const MOST_REVERTS = 3;
+
+const GIVEN_UP = "The relay gives up, and nothing was paid. Until its deadline it can be sent again, by anyone.";
+
+type Head = { number: bigint; timestamp: bigint };
 
 export function createSender(chain: RelayChain, { store, budget, now, log, alert }: Options): Sender {
   const { reader, writer, settings, chainId, name } = chain;
   /** By transaction: replaces the most that it may cost by what it cost. */
   const spent = new Map<Hex, (tookWei: bigint) => void>();
-  /** The highest fee of a transaction in no block, which its replacement must exceed. */
-  let lastFee = { nonce: -1, wei: 0n };
+  /** What all payments of the chain wait for. */
+  let paused = { until: 0, why: "" };
+  let nextSweep = 0;
 
   const put = (row: RelayRow, change: Partial<RelayRow>): void => {
     const next = { ...row, ...change };
@@ -51,24 +61,49 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       });
     }
   };
-  const wait = (row: RelayRow, why: string): void => put(row, { waits_for: why, nextAt: now() + RETRY_MS });
+  const wait = (row: RelayRow, why: string): false => {
+    put(row, { waits_for: why, nextAt: now() + RETRY_MS });
+    return false;
+  };
+  const end = (row: RelayRow, state: "failed" | "expired", reason: string | null): false => {
+    put(row, { state, reason, waits_for: null, isOver: true });
+    return false;
+  };
+  const pause = (row: RelayRow, why: string): false => {
+    paused = { until: now() + RETRY_MS, why };
+    put(row, { waits_for: why });
+    return false;
+  };
 
-  async function round(): Promise<boolean> {
+  async function round(signal: AbortSignal): Promise<boolean> {
     const rows = store.open(chainId);
     if (rows.length === 0) return false;
-    let head: { number: bigint; timestamp: bigint };
+    let head: Head;
+    let short: ReadonlySet<string>;
     try {
       head = await reader.getBlock();
+      short = await withoutDollars(rows, head);
     } catch (error) {
       alert("unreadable", { chain: name, reason: reasonOf(error) });
       for (const row of rows) if (row.state === "accepted") wait(row, "The chain's node does not answer.");
       return true;
     }
-    let isBusy = false;
+    // A transaction on its way comes first, because there is one at a time.
+    rows.sort((one, other) => Number(other.state === "sent") - Number(one.state === "sent"));
+    let isBusy = rows.some(isYoung);
     for (const row of rows) {
-      if (row.nextAt > now()) continue;
+      if (signal.aborted) break;
+      if (row.state === "confirmed" && !isDeep(row, head)) continue;
+      const maySend = !isBusy && now() >= paused.until;
+      if (!short.has(row.id)) {
+        if (row.nextAt > now()) continue;
+        if (row.state === "accepted" && !maySend) {
+          if (!isBusy && row.waits_for !== paused.why) put(row, { waits_for: paused.why });
+          continue;
+        }
+      }
       try {
-        isBusy = (await step(row, head, isBusy)) || isBusy;
+        isBusy = (await step(row, await reader.getBlock(), maySend)) || isBusy;
       } catch (error) {
         alert("failed", { task: "payment", chain: name, reason: reasonOf(error) });
         wait(row, "The chain cannot be read or written at the moment.");
@@ -77,10 +112,39 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     return rows.some(({ state }) => state === "accepted" || state === "sent");
   }
 
+  /**
+   * The payments that wait while their payer's dollars are gone: those are looked at before their turn, so that they
+   * leave their places to others. A request for each 113 payers, at most every {@link RETRY_MS}.
+   */
+  async function withoutDollars(rows: readonly RelayRow[], head: Head): Promise<ReadonlySet<string>> {
+    const waiting = rows.filter((row) => row.state === "accepted" && row.hashes.length === 0 && row.value !== "0");
+    if (waiting.length === 0 || now() < nextSweep) return new Set();
+    nextSweep = now() + RETRY_MS;
+    const owners = [...new Set(waiting.map(({ owner }) => owner as Address))];
+    const address = (await chain.quote()).stablecoin.address as Address;
+    const contracts = owners.map(
+      (owner) => ({ address, abi: stablecoinAbi, functionName: "balanceOf", args: [owner] }) as const,
+    );
+    const balances = await reader.multicall({ ...inBatches, contracts, blockNumber: head.number });
+    const left = new Map(owners.map((owner, index) => [owner as string, balances[index] ?? 0n]));
+    const short = waiting.filter(({ owner, value }) => {
+      const rest = (left.get(owner) ?? 0n) - BigInt(value);
+      if (rest >= 0n) left.set(owner, rest);
+      return rest < 0n;
+    });
+    return new Set(short.map(({ id }) => id));
+  }
+
+  function isDeep({ block }: RelayRow, head: Head): boolean {
+    return block !== null && Number(head.number) - block >= chain.confirmations;
+  }
+
+  function isYoung({ state, sentAt }: RelayRow): boolean {
+    return state === "sent" && now() - (sentAt ?? 0) < RESEND_MS;
+  }
+
   /** Resolves to whether a transaction of the relay is in no block yet. */
-  async function step(row: RelayRow, head: { number: bigint; timestamp: bigint }, isBusy: boolean): Promise<boolean> {
-    const isDeep = row.block !== null && Number(head.number) - row.block >= chain.confirmations;
-    if (row.state === "confirmed" && !isDeep) return false;
+  async function step(row: RelayRow, head: Head, maySend: boolean): Promise<boolean> {
     const found = await look(chain, row, head.number);
     if (found.outcome === "made") {
       await account(row);
@@ -90,29 +154,24 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       });
       return false;
     }
-    if (found.outcome === "over") {
-      put(row, { state: "failed", reason: found.reason, waits_for: null, isOver: true });
-      return false;
-    }
-    if (found.expires && head.timestamp >= BigInt(row.expiresAt)) {
-      put(row, { state: "expired", waits_for: null, isOver: true });
-      return false;
-    }
-    // A reorganization removed it, and it can be sent again.
-    const again: RelayRow = row.state === "confirmed" ? { ...row, state: "accepted", block: null, sentAt: null } : row;
-    if (again.state === "failed") {
-      put(again, { nextAt: now() + RESEND_MS });
-      return false;
-    }
+    const isLate = head.timestamp >= BigInt(row.expiresAt);
+    if (found.outcome === "over") return end(row, "failed", found.reason);
+    // It was unused when it was accepted: the node has not its events yet, or the chain was reorganized.
+    if (found.outcome === "unknown" && isLate) return end(row, "failed", usedBefore(row));
+    if (found.outcome === "unknown") return wait(row, "The authorization was used, and its event is not there yet.");
+    if (found.outcome === "wait") return wait(row, found.why);
+    if (!found.isClaim && isLate) return end(row, "expired", null);
+    const again: RelayRow = {
+      ...row,
+      ...(found.isClaim ? { value: "0" } : { fromBlock: Math.max(row.fromBlock, firstBlockFrom(chain, head.number)) }),
+      // A reorganization removed it, and it can be sent again.
+      ...(row.state === "confirmed" ? { state: "accepted", block: null, sentAt: null } : {}),
+    };
     const outcome = again.state === "sent" ? await receiptOf(again) : "none";
-    if (outcome === "reverted") {
-      reverted(again);
-      return false;
-    }
-    const isYoung = again.state === "sent" && now() - (again.sentAt ?? 0) < RESEND_MS;
-    if (isYoung) return true;
-    if (isBusy) return false;
-    return send(again, found);
+    if (outcome === "reverted") return reverted(again);
+    // In a block after the head: the next round sees it.
+    if (outcome === "success" || isYoung(again)) return true;
+    return send(again, found, head, maySend);
   }
 
   async function receiptOf({ hashes }: RelayRow): Promise<"success" | "reverted" | "none"> {
@@ -126,83 +185,86 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     return "none";
   }
 
-  function reverted(row: RelayRow): void {
+  function reverted(row: RelayRow): false {
     const reverts = row.reverts + 1;
     void account(row).catch(() => undefined);
     const told = `Transaction ${row.transaction} reverted`;
-    if (reverts < MOST_REVERTS) {
-      put(row, { state: "accepted", hashes: [], sentAt: null, reverts, waits_for: `${told}. It is tried again.` });
-      return;
+    if (reverts >= MOST_REVERTS) {
+      return end(row, "failed", `${told}, as ${reverts - 1} before it. ${GIVEN_UP}`);
     }
-    const reason = `${told}, as ${reverts - 1} before it. The relay gives up. Nothing was paid; until it expires, anyone may still send it.`;
-    put(row, { state: "failed", reason, reverts, waits_for: null, nextAt: now() + RESEND_MS });
+    put(row, { state: "accepted", hashes: [], sentAt: null, reverts, waits_for: `${told}. It is tried again.` });
+    return false;
   }
 
   /** Counts what a payment's transactions cost in place of the most that they could cost. */
   async function account({ hashes }: RelayRow): Promise<void> {
-    for (const hash of hashes) {
+    const open = hashes.filter((hash) => spent.has(hash));
+    const receipts = await Promise.all(open.map((hash) => reader.getTransactionReceipt({ hash }).catch(() => null)));
+    const isMined = receipts.some((receipt) => receipt !== null);
+    for (const [index, hash] of open.entries()) {
+      const receipt = receipts[index] ?? null;
       const spend = spent.get(hash);
-      if (spend === undefined) continue;
       spent.delete(hash);
-      const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
-      spend(receipt === null ? 0n : receipt.gasUsed * receipt.effectiveGasPrice);
+      // Without any receipt the last transaction may still revert in a block: its most stays counted.
+      if (receipt !== null) spend?.(receipt.gasUsed * receipt.effectiveGasPrice);
+      else if (isMined || index > 0) spend?.(0n);
     }
   }
 
-  async function send(row: RelayRow, { call, never }: Due): Promise<boolean> {
+  /** Ends a payment that would revert, unless a transaction of it may still be in a block. */
+  function giveUp(row: RelayRow, why: string, nonce: number): false {
+    const mayBeMined = row.hashes.length > 0 && row.nonce !== null && row.nonce >= nonce;
+    return mayBeMined ? wait(row, why) : end(row, "failed", `${why} ${GIVEN_UP}`);
+  }
+
+  /** The payer's doing: such a payment is not tried again. */
+  async function cannotPay({ owner, value }: RelayRow, { number }: Head): Promise<string | null> {
+    if (await hasCode(chain, owner, number)) return HAS_CODE;
+    const dollars = await balanceOf(chain, await chain.quote(), owner, number);
+    return dollars < BigInt(value) ? "The payer has too few dollars left." : null;
+  }
+
+  async function send(row: RelayRow, { call, isClaim }: Due, head: Head, maySend: boolean): Promise<boolean> {
     const { account: sender, chain: network } = writer;
-    const value = await chain.messageFeeWei();
+    const nonce = await reader.getTransactionCount({ address: sender.address, blockNumber: head.number });
+    const cannot = isClaim ? null : await cannotPay(row, head);
+    if (cannot !== null) return giveUp(row, cannot, nonce);
+    if (!maySend) return false;
+    const value = await chain.messageFeeWei(head.number);
     const balance = await reader.getBalance({ address: sender.address });
-    const data = encodeFunctionData(call);
-    const fees = await reader.estimateFeesPerGas();
-    const nonce = await reader.getTransactionCount({ address: sender.address });
     let gas: bigint;
     try {
-      // Not after the transactions in no block: the one that this replaces may be among them.
-      gas =
-        ((await reader.estimateContractGas({ ...call, value, account: sender.address, blockTag: "latest" })) * 5n) / 4n;
+      // In the block of the look, so that a payment that somebody made since is not called failed.
+      const blockNumber = head.number;
+      gas = ((await reader.estimateContractGas({ ...call, value, account: sender.address, blockNumber })) * 5n) / 4n;
     } catch (error) {
       const reason = revertOf(error);
       if (reason === undefined && balance <= value + settings.mostWei / 10n) return withoutGas(row, balance);
       if (reason === undefined) throw error;
-      const end = never.get(reason);
-      if (end !== undefined) put(row, { state: "failed", reason: end, waits_for: null, isOver: true });
-      else wait(row, `The payment would fail at present: ${reason || reasonOf(error)}. It is tried until it expires.`);
-      return false;
+      const failing = { ...row, failingSince: row.failingSince ?? now() };
+      const why = `The payment would fail: ${reason || reasonOf(error)}.`;
+      if (now() - failing.failingSince >= PATIENCE_MS) {
+        return isClaim ? end(failing, "failed", `${why} ${IN_THE_DOOR}`) : giveUp(failing, why, nonce);
+      }
+      return wait(failing, `${why} It is tried again for a minute.`);
     }
-    const own = row.state === "sent" ? BigInt(row.feeWei) : 0n;
-    const last = lastFee.nonce === nonce && lastFee.wei > own ? lastFee.wei : own;
-    const raised = last === 0n ? 0n : (last * 9n) / 8n + 1n;
-    const maxFeePerGas = fees.maxFeePerGas > raised ? fees.maxFeePerGas : raised;
-    const mostWei = gas * maxFeePerGas + value;
-    if (mostWei > settings.mostWei) {
-      wait(row, "Gas costs more than the relay pays for one payment at present.");
-      return false;
-    }
+    const fees = await feesOf(nonce);
+    const mostWei = gas * fees.maxFeePerGas + value;
+    if (mostWei > settings.mostWei) return wait(row, "Gas costs more than the relay pays for one payment at present.");
     if (balance < mostWei) return withoutGas(row, balance);
     if (budget.leftWei(chainId) < mostWei) {
       alert("budget exhausted", { task: "payment", chain: name, leftWei: String(budget.leftWei(chainId)) });
-      wait(row, "The relay's budget for gas is used for today. It goes on after 00:00 UTC.");
-      return false;
+      return pause(row, "The relay's budget for gas is used for today. It goes on after 00:00 UTC.");
     }
-    // A replacement needs both fees raised by a tenth.
-    const tip =
-      raised === 0n ? fees.maxPriorityFeePerGas : (fees.maxPriorityFeePerGas * maxFeePerGas) / fees.maxFeePerGas + 1n;
+    const data = encodeFunctionData(call);
     const serializedTransaction = await writer.signTransaction({
-      ...{ account: sender, chain: network, to: call.address, data, value, gas, nonce, type: "eip1559" },
-      ...{ maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip },
+      ...{ account: sender, chain: network, to: call.address, data, value, gas, nonce, type: "eip1559", ...fees },
     });
     const hash = keccak256(serializedTransaction);
     spent.set(hash, budget.reserve(chainId, mostWei));
-    lastFee = { nonce, wei: maxFeePerGas };
-    const hashes = [hash, ...row.hashes];
     put(row, {
-      state: "sent",
-      transaction: hash,
-      hashes,
-      sentAt: now(),
-      feeWei: String(maxFeePerGas),
-      waits_for: "The transaction is in no block yet.",
+      ...{ state: "sent", transaction: hash, hashes: [hash, ...row.hashes], nonce, sentAt: now() },
+      ...{ feeWei: String(fees.maxFeePerGas), failingSince: null, waits_for: "The transaction is in no block yet." },
     });
     try {
       await reader.request({ method: "eth_sendRawTransaction", params: [serializedTransaction] });
@@ -213,11 +275,22 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     return true;
   }
 
-  function withoutGas(row: RelayRow, balance: bigint): boolean {
+  /** Of a transaction that may replace the stored ones with this nonce: both fees are raised by a tenth or more. */
+  async function feesOf(nonce: number): Promise<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }> {
+    const fees = await reader.estimateFeesPerGas();
+    const rows = store.open(chainId).filter((each) => each.nonce === nonce);
+    const last = rows.reduce((most, { feeWei }) => (BigInt(feeWei) > most ? BigInt(feeWei) : most), 0n);
+    if (last === 0n) return fees;
+    const raised = (last * 9n) / 8n + 1n;
+    const maxFeePerGas = fees.maxFeePerGas > raised ? fees.maxFeePerGas : raised;
+    const tip = (fees.maxPriorityFeePerGas * maxFeePerGas) / fees.maxFeePerGas + 1n;
+    return { maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip };
+  }
+
+  function withoutGas(row: RelayRow, balance: bigint): false {
     const address: Address = writer.account.address;
     alert("relay without gas", { task: "payment", chain: name, address, balanceWei: String(balance) });
-    wait(row, "The relay's account has no coin for gas. The operator is told.");
-    return false;
+    return pause(row, "The relay's account has no coin for gas. The operator is told.");
   }
 
   return { round };

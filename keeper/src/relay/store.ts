@@ -10,18 +10,26 @@ export type RelayRow = Omit<Relayed, "state" | "expires_at" | "transaction"> & {
   body: string;
   /** Unix time in seconds from which the chain refuses it. */
   expiresAt: number;
+  /** Units of the stablecoin that its payer needs; "0" if the dollars are in the door already. */
+  value: string;
+  /** Of an x402 payment that was stored before the chain had it: the one request that it serves. Never changes. */
+  fingerprint: string | null;
   /** The first block that may have its events. */
   fromBlock: number;
-  /** All its transactions, the last one first. */
+  /** All its transactions that may be in a block, the last one first. */
   hashes: readonly Hex[];
+  /** The relay's nonce of the last one. */
+  nonce: number | null;
   /** In ms since the epoch. */
   sentAt: number | null;
   /** The fee for each gas of the last transaction, which its replacement must exceed. */
   feeWei: string;
   /** In ms since the epoch, when it is looked at again. */
   nextAt: number;
+  /** In ms since the epoch, since when it would revert. */
+  failingSince: number | null;
   reverts: number;
-  /** Nothing can change it any more. */
+  /** The relay does nothing more for it by itself. */
   isOver: boolean;
 };
 
@@ -31,7 +39,9 @@ export type RelayStore = {
   put(row: RelayRow): void;
   /** Those of a chain that are not over, the oldest first. */
   open(chainId: number): RelayRow[];
-  openCount(owner?: string): number;
+  /** The number that are neither confirmed nor over. */
+  pendingCount(): number;
+  pendingOf(owner: string): RelayRow[];
 };
 
 /** How long a payment can be looked up after its end. */
@@ -51,7 +61,9 @@ export function createRelayStore(database: DatabaseSync, now: () => number): Rel
       "is_over = excluded.is_over, changed_at = excluded.changed_at, row = excluded.row",
   );
   const open = database.prepare("SELECT row FROM relayed WHERE chain_id = ? AND is_over = 0 ORDER BY rowid");
-  const count = database.prepare("SELECT count(*) AS n FROM relayed WHERE is_over = 0 AND (? IS NULL OR owner = ?)");
+  const pending = "is_over = 0 AND json_extract(row, '$.state') <> 'confirmed'";
+  const count = database.prepare(`SELECT count(*) AS n FROM relayed WHERE ${pending}`);
+  const ofOwner = database.prepare(`SELECT row FROM relayed WHERE ${pending} AND owner = ?`);
   const forget = database.prepare("DELETE FROM relayed WHERE is_over = 1 AND changed_at < ?");
   const parse = (found: unknown): RelayRow => JSON.parse((found as { row: string }).row) as RelayRow;
   return {
@@ -64,9 +76,7 @@ export function createRelayStore(database: DatabaseSync, now: () => number): Rel
       forget.run(now() - KEPT_MS);
     },
     open: (chainId) => open.all(chainId).map(parse),
-    openCount(owner) {
-      const name = owner?.toLowerCase() ?? null;
-      return Number(count.get(name, name)?.n ?? 0);
-    },
+    pendingCount: () => Number(count.get()?.n ?? 0),
+    pendingOf: (owner) => ofOwner.all(owner.toLowerCase()).map(parse),
   };
 }

@@ -4,134 +4,134 @@ import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { x402DoorAbi } from "@inference/protocol/abi/x402-door";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { topUpStruct } from "@inference/protocol/top-up";
-import { paymentBody, topUpBody } from "@inference/protocol/wire/top-up";
-import { type Abi, type Address, type Hex, parseSignature } from "viem";
+import { type PaymentBody, paymentBody, type TopUpBody, topUpBody } from "@inference/protocol/wire/top-up";
+import { type Abi, type Address, type Hex, isAddressEqual, slice } from "viem";
+import { type Event, findEvents, type Wanted } from "./events.ts";
 import type { RelayChain } from "./relay-chain.ts";
 import type { RelayRow } from "./store.ts";
 
-/** What the chain says of a payment. */
+/** What the chain says of a payment at one block. */
 export type Look =
+  /** It was made. No transaction: its event is not among the blocks that were read. */
   | { outcome: "made"; transaction: Hex | null; block: number | null }
+  /** Proven by an event: it can never be made. */
   | { outcome: "over"; reason: string }
+  /** Its nonce is used, and no event of the blocks that were read says for what. */
+  | { outcome: "unknown" }
+  | { outcome: "wait"; why: string }
   | Due;
 export type Due = {
   outcome: "due";
   call: { address: Address; abi: Abi; functionName: string; args: readonly unknown[] };
-  /** Whether the chain refuses it after `expiresAt`. */
-  expires: boolean;
-  /** Reverts after which it can never be made, with the reason for people. */
-  never: ReadonlyMap<string, string>;
+  /** Whether the dollars are in the door already: the chain then takes the call after `expiresAt` too. */
+  isClaim: boolean;
 };
 
-/** Maximum blocks of one request for events. */
-const MAX_BLOCKS = 2_000;
+type Looked = Pick<RelayRow, "id" | "kind" | "body" | "fromBlock">;
 
 /** Reads whether a payment was made, by whomever, and which call makes it if not. Throws if a node does not answer. */
-export function look(chain: RelayChain, row: RelayRow, head: bigint): Promise<Look> {
-  return row.kind === "top-up" ? lookAtTopUp(chain, row, head) : lookAtPayment(chain, row, head);
+export async function look(chain: RelayChain, row: Looked, head: bigint): Promise<Look> {
+  return row.kind === "top-up"
+    ? lookAtTopUp(chain, row, topUpBody.parse(JSON.parse(row.body)), head)
+    : lookAtPayment(chain, row, paymentBody.parse(JSON.parse(row.body)), head);
 }
 
-async function lookAtTopUp(chain: RelayChain, row: RelayRow, head: bigint): Promise<Look> {
-  const { top_up: terms, signature, permit } = topUpBody.parse(JSON.parse(row.body));
+async function lookAtTopUp(chain: RelayChain, row: Looked, body: TopUpBody, head: bigint): Promise<Look> {
+  const { top_up: terms, signature, permit } = body;
   const { method, contract, stablecoin } = await chain.quote();
   const id = row.id as Hex;
   const relay = { address: contract as Address, abi: gaslessTopUpAbi } as const;
+  const wanted = { stablecoin: stablecoin.address as Address, contract: relay.address, owner: terms.owner, nonce: id };
   const isUsed =
     method === "permit"
-      ? await chain.reader.readContract({ ...relay, functionName: "isMade", args: [id] })
-      : await isAuthorizationUsed(chain, stablecoin.address, { from: terms.owner, nonce: id });
-  if (isUsed) {
-    const found = await firstEvent(row, head, (blocks) =>
-      chain.reader.getContractEvents({ ...relay, eventName: "ToppedUp", args: { id }, ...blocks }),
-    );
-    if (found !== undefined) return made(found);
-    if (method === "permit") return { outcome: "made", transaction: null, block: null };
-    return { outcome: "over", reason: "The owner canceled this authorization, or used its nonce before." };
+      ? await chain.reader.readContract({ ...relay, functionName: "isMade", args: [id], blockNumber: head })
+      : await isAuthorizationUsed(chain, wanted, head);
+  if (!isUsed) {
+    const struct = topUpStruct(terms);
+    if (method === "authorization") return due(relay, "topUpWithAuthorization", [struct, signature]);
+    if (permit === undefined) return { outcome: "over", reason: "The permit is missing." };
+    return due(relay, "topUpWithPermit", [struct, signature, { deadline: BigInt(permit.deadline), ...split(permit) }]);
   }
-  const struct = topUpStruct(terms);
-  if (method === "authorization") return due(relay, "topUpWithAuthorization", [struct, signature]);
-  if (permit === undefined) return { outcome: "over", reason: "The permit is missing." };
-  return due(relay, "topUpWithPermit", [struct, signature, { deadline: BigInt(permit.deadline), ...split(permit) }]);
+  const events = await findEvents(chain, wanted, { from: row.fromBlock, head });
+  const made = events.find(({ name }) => name === "ToppedUp");
+  if (made !== undefined) return madeBy(made);
+  return method === "permit" ? UNSEEN : usedOtherwise(events);
 }
 
-async function lookAtPayment(chain: RelayChain, row: RelayRow, head: bigint): Promise<Look> {
-  const { authorization, signature } = paymentBody.parse(JSON.parse(row.body));
-  const from = authorization.from as Address;
-  const nonce = authorization.nonce as Hex;
+async function lookAtPayment(chain: RelayChain, row: Looked, body: PaymentBody, head: bigint): Promise<Look> {
+  const { authorization, signature } = body;
+  const { value, validAfter, validBefore } = authorization;
+  const from = authorization.from.toLowerCase() as Address;
+  const nonce = authorization.nonce.toLowerCase() as Hex;
   const door = { address: chain.at("x402Door"), abi: x402DoorAbi } as const;
-  if (await chain.reader.readContract({ ...door, functionName: "isCredited", args: [from, nonce] })) {
-    const found = await firstEvent(row, head, (blocks) =>
-      chain.reader.getContractEvents({ ...door, eventName: "Credited", args: { from, nonce }, ...blocks }),
-    );
-    return found === undefined ? { outcome: "made", transaction: null, block: null } : made(found);
-  }
   const stablecoin = (await chain.quote()).stablecoin.address as Address;
-  if (!(await isAuthorizationUsed(chain, stablecoin, { from, nonce }))) {
-    const { value, validAfter, validBefore } = authorization;
-    const given = {
-      from,
-      nonce,
-      value: BigInt(value),
-      validAfter: BigInt(validAfter),
-      validBefore: BigInt(validBefore),
-    };
-    return due(door, "settle", [given, signature]);
+  const wanted = { stablecoin, contract: door.address, owner: from, nonce };
+  const isCredited = { ...door, functionName: "isCredited", args: [from, nonce] } as const;
+  if (await chain.reader.readContract({ ...isCredited, blockNumber: head })) {
+    const events = await findEvents(chain, wanted, { from: row.fromBlock, head });
+    const credited = events.find(({ name }) => name === "Credited");
+    return credited === undefined ? UNSEEN : madeBy(credited);
   }
-  // Somebody executed it without the door: its event proves it, from the next block on.
-  const used = await firstEvent(row, head, (blocks) =>
-    chain.reader.getContractEvents({
-      ...{ address: stablecoin, abi: stablecoinAbi, eventName: "AuthorizationUsed" },
-      ...{ args: { authorizer: from, nonce }, ...blocks },
-    }),
-  );
-  if (used === undefined)
-    return { outcome: "over", reason: "The payer canceled this authorization. Nothing was paid." };
-  const place = { stablecoin, from, nonce, transaction: used.transactionHash };
-  const proof = await proveAuthorization(chain.client, place);
+  if (!(await isAuthorizationUsed(chain, wanted, head))) {
+    const given = { value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) };
+    return due(door, "settle", [{ from, nonce, ...given }, signature]);
+  }
+  const events = await findEvents(chain, wanted, { from: row.fromBlock, head });
+  const used = events.find(({ name }) => name === "AuthorizationUsed");
+  if (used === undefined || !isPaid(used, events, { to: door.address, value: BigInt(value) })) {
+    return usedOtherwise(events);
+  }
+  // Its proof is the hash of its block, which the block after it knows.
+  if (used.block >= head) {
+    return { outcome: "wait", why: "It was executed without the door, and is claimed in the next block." };
+  }
+  const proof = await proveAuthorization(chain.client, { stablecoin, from, nonce, transaction: used.transaction });
   if (proof === null) throw new ChainUnavailable("the node does not show the transaction of an event");
-  return { ...due(door, "claim", [proof]), expires: false, never: CLAIM_NEVER };
+  return { ...due(door, "claim", [proof]), isClaim: true };
 }
 
-const CLAIM_NEVER = new Map([
-  ["NotAPayment", "The authorization was used for another payment than to the door."],
-  ["UnknownBlock", "It was executed without the door, too long ago to be proven. Ask the operator."],
-]);
+const UNSEEN: Look = { outcome: "made", transaction: null, block: null };
 
-type Blocks = { fromBlock: bigint; toBlock: bigint };
-type Place = { transactionHash: Hex; blockNumber: bigint };
+/** The stablecoin moves the dollars directly after it says that the authorization is used. */
+function isPaid(used: Event, events: readonly Event[], { to, value }: { to: Address; value: bigint }): boolean {
+  return events.some(
+    (event) =>
+      event.name === "Transfer" &&
+      event.transaction === used.transaction &&
+      event.logIndex === used.logIndex + 1 &&
+      isAddressEqual(event.to, to) &&
+      event.value === value,
+  );
+}
 
-async function firstEvent(
-  { fromBlock }: RelayRow,
-  head: bigint,
-  read: (blocks: Blocks) => Promise<readonly Place[]>,
-): Promise<Place | undefined> {
-  for (let to = head; to >= BigInt(fromBlock); to -= BigInt(MAX_BLOCKS)) {
-    const from = to - BigInt(MAX_BLOCKS) + 1n;
-    const events = await read({ fromBlock: from > BigInt(fromBlock) ? from : BigInt(fromBlock), toBlock: to });
-    if (events[0] !== undefined) return events[0];
+function usedOtherwise(events: readonly Event[]): Look {
+  const names = new Set(events.map(({ name }) => name));
+  if (names.has("AuthorizationCanceled")) {
+    return { outcome: "over", reason: "The payer canceled this authorization. Nothing was paid." };
   }
-  return undefined;
+  if (!names.has("AuthorizationUsed")) return { outcome: "unknown" };
+  return { outcome: "over", reason: "The payer used this nonce for another payment. Nothing was paid with this one." };
 }
 
 function isAuthorizationUsed(
   { reader }: RelayChain,
-  stablecoin: string,
-  { from, nonce }: { from: string; nonce: Hex },
+  { stablecoin, owner, nonce }: Wanted,
+  blockNumber: bigint,
 ): Promise<boolean> {
-  const contract = { address: stablecoin as Address, abi: stablecoinAbi } as const;
-  return reader.readContract({ ...contract, functionName: "authorizationState", args: [from as Address, nonce] });
+  const contract = { address: stablecoin, abi: stablecoinAbi } as const;
+  const args = [owner.toLowerCase() as Address, nonce] as const;
+  return reader.readContract({ ...contract, functionName: "authorizationState", args, blockNumber });
 }
 
 function due(contract: { address: Address; abi: Abi }, functionName: string, args: readonly unknown[]): Due {
-  return { outcome: "due", call: { ...contract, functionName, args }, expires: true, never: new Map() };
+  return { outcome: "due", call: { ...contract, functionName, args }, isClaim: false };
 }
 
-function made({ transactionHash, blockNumber }: Place): Look {
-  return { outcome: "made", transaction: transactionHash, block: Number(blockNumber) };
+function madeBy({ transaction, block }: Event): Look {
+  return { outcome: "made", transaction, block: Number(block) };
 }
 
 /** A permit that is no signature fails in the contract, which then asks the allowance. */
 function split({ signature }: { signature: Hex }): { v: number; r: Hex; s: Hex } {
-  const { r, s, yParity } = parseSignature(signature);
-  return { r, s, v: 27 + yParity };
+  return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: Number(slice(signature, 64, 65)) };
 }
