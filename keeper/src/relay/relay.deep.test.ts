@@ -171,7 +171,7 @@ test("an authorization is called failed where an event proves it, and used where
 
   const old = await site.x402(payer);
   await site.execute(old);
-  await primary.client.mine({ blocks: 2_100 });
+  for (let count = 0; count < 21; count += 1) await primary.client.mine({ blocks: 100 });
   const told = await refusalOf(old);
   match(told, /was used\. The relay finds no event/);
   ok(!/nothing was/i.test(told), told);
@@ -266,7 +266,9 @@ async function refusalOf(body: unknown): Promise<string> {
 /** A second connection to the relay's database. */
 function withStore(change: (store: ReturnType<typeof createRelayStore>) => void): void {
   const database = new DatabaseSync(site.databaseFile);
+  database.exec("BEGIN");
   change(createRelayStore(database, Date.now));
+  database.exec("COMMIT");
   database.close();
 }
 
