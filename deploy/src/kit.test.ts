@@ -23,7 +23,7 @@ const { gateway = assert.fail(), keeper = assert.fail(), ...others } = compose.s
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
 /** Settings that the kit may set. */
 const settings = new Set(Object.keys(nodeSettings.shape));
-const ofKeeper = new Set(["KEEPER_FILE", "KEEPER_KEY"]);
+const ofKeeper = new Set(["KEEPER_FILE", "KEEPER_KEY", "RELAY_KEY", "RELAY_SECRET"]);
 
 test("the operator's page has each alert rule, with its severity, meaning and action, and no other", () => {
   const page = readFileSync(`${root}docs/operating.md`, "utf8");
