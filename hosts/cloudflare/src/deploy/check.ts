@@ -19,6 +19,7 @@ export const SECRETS = [
   "UPSTREAM_BILLING_KEY",
   "UPSTREAM_RECORD_KEY",
   "METRICS_TOKEN",
+  "RELAY_SECRET",
   "PRIMARY_RPC_URL",
   "SECONDARY_RPC_URLS",
   "WITNESS_RPC_URL",
@@ -30,6 +31,7 @@ const standIns: { readonly [secret: string]: string } = {
   GATEWAY_SECRET: "00".repeat(32),
   UPSTREAM_API_KEY: "uploaded",
   UPSTREAM_RECORD_KEY: "uploaded",
+  RELAY_SECRET: "uploaded".repeat(4),
   PRIMARY_RPC_URL: "https://uploaded.invalid",
 };
 
