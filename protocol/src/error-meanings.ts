@@ -29,7 +29,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   payment_required:
     "The request has no credential and no payment: send an API key, or pay it by x402 as the PAYMENT-REQUIRED header says.",
   payment_refused:
-    "The signed payment cannot be made as it is, and nothing was paid: the message says why. Sign another.",
+    "The signed payment is not made as it is: the message says why, and whether anything was paid. Sign another.",
   insufficient_balance:
     "The account's balance does not cover the most that the request can cost: lower `max_tokens`, or activate more tokens.",
   key_limit_exceeded:

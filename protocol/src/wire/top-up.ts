@@ -104,7 +104,7 @@ export const relayed = z.strictObject({
     .enum(relayStates)
     .describe(
       "`accepted`: checked and stored. `sent`: a transaction is on its way. `confirmed`: the chain has it. `credited`: " +
-        "the balance has it. `failed`: `reason` says why; nothing was paid. `expired`: its time passed; nothing was paid.",
+        "the balance has it. `failed`: `reason` says why, and what was paid. `expired`: its time passed; nothing was paid.",
     ),
   transaction: hash.nullable(),
   block: z.int().nullable(),
