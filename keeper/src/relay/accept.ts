@@ -23,8 +23,7 @@ export const HAS_CODE =
   "The payer's address has code, which could refuse the payment in its block. The relay sends for plain keys only. " +
   "Such a wallet sends its transaction itself.";
 
-export const IN_THE_DOOR =
-  "Somebody executed it without the door, so its dollars wait there for a proof (`claim`). Ask the operator.";
+export const IN_THE_DOOR = "Somebody executed it without the door, so its dollars wait there for a proof (`claim`).";
 
 /** Checks the terms of a top-up that is new to the relay. Throws `GatewayError`, as the others here. */
 export function topUpRow(chain: RelayChain, quote: RelayQuote, body: TopUpBody, at: At): RelayRow {
@@ -89,13 +88,16 @@ export async function checkOnChain(
     return asCredit;
   }
   checkDeadline(row.expiresAt, quote, at);
-  const balance = await balanceOf(chain, quote, row.owner, at.head);
+  const [balance, isCode] = await Promise.all([
+    balanceOf(chain, quote, row.owner, at.head),
+    hasCode(chain, row.owner, at.head),
+  ]);
   const { decimals, name } = quote.stablecoin;
   if (balance < BigInt(row.value)) {
     const [has, needs] = [formatDecimal(balance, decimals), formatDecimal(BigInt(row.value), decimals)];
     refuse(`${row.owner} has ${has} ${name} on chain ${chain.chainId} and needs ${needs}.`, null);
   }
-  if (await hasCode(chain, row.owner, at.head)) refuse(HAS_CODE, null);
+  if (isCode) refuse(HAS_CODE, null);
   await simulate(chain, found, at.head);
   // Its nonce is unused at this block, so its events come later, or after a reorganization.
   return { row: { ...row, fromBlock: firstBlockFrom(chain, at.head) }, balance };
@@ -116,7 +118,7 @@ export async function hasCode({ reader }: RelayChain, owner: string, blockNumber
 }
 
 export function usedBefore({ fromBlock }: Pick<RelayRow, "fromBlock">): string {
-  return `This authorization was used. The relay finds no event that says for what from block ${fromBlock} on. It sends nothing. See the chain, and sign another one.`;
+  return `This authorization was used. The relay finds no event that says for what from block ${fromBlock} on. It sends nothing. Send it again in a minute, or see the chain before you sign another one.`;
 }
 
 /** Throws for a call that would revert. */
@@ -130,7 +132,7 @@ async function simulate(chain: RelayChain, { call, isClaim }: Due, blockNumber: 
     if (reason === undefined && /insufficient|exceeds the balance/i.test(String(error))) return;
     if (reason === undefined) throw error;
     const why = `The payment would fail: ${reason || reasonOf(error)}.`;
-    if (isClaim) fail("payment_refused", `${why} ${IN_THE_DOOR}`);
+    if (isClaim) fail("payment_refused", `${why} ${IN_THE_DOOR} Ask the operator.`);
     refuse(why, null);
   }
 }

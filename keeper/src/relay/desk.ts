@@ -5,7 +5,16 @@ import { paymentId, receiveTypedData, topUpId, topUpTypedData, transferTypedData
 import { paymentBody, type Relayed, type RelayQuote, relayed, topUpBody } from "@inference/protocol/wire/top-up";
 import { type Address, getAddress, isAddress } from "viem";
 import { type Log, reasonOf } from "../log.ts";
-import { type Acceptable, type At, checkOnChain, paymentRow, refuse, topUpRow, usedBefore } from "./accept.ts";
+import {
+  type Acceptable,
+  type At,
+  checkOnChain,
+  IN_THE_DOOR,
+  paymentRow,
+  refuse,
+  topUpRow,
+  usedBefore,
+} from "./accept.ts";
 import type { RelayChain } from "./relay-chain.ts";
 import type { RelayRoutes } from "./server.ts";
 import { requireSignature } from "./signed.ts";
@@ -58,6 +67,10 @@ export function createDesk({ chains, store, now, log, alert, wake }: Options): R
       const others = pending.filter(({ chain_id }) => chain_id === chain.chainId);
       const needed = others.reduce((sum, { value }) => sum + BigInt(value), BigInt(row.value));
       if (row.value !== "0" && needed > balance) {
+        if (others.some(({ state }) => state === "sent")) {
+          const message = `Other payments of ${row.owner} are in no block yet, and need its dollars. Try again in a few seconds.`;
+          fail("overloaded", message, { retryAfterS: 3 });
+        }
         const { decimals, name } = quote.stablecoin;
         const [has, needs] = [formatDecimal(balance, decimals), formatDecimal(needed, decimals)];
         refuse(`${row.owner} has ${has} ${name}. With the payments on their way it needs ${needs}.`, null);
@@ -81,13 +94,14 @@ export function createDesk({ chains, store, now, log, alert, wake }: Options): R
     if (!hasEndedUnpaid(stored)) return stored;
     const next = ((): RelayRow => {
       if (found.outcome === "unknown") return { ...stored, state: "failed", reason: usedBefore(stored) };
-      const rest = { reason: null, waits_for: null, isOver: false } as const;
       if (found.outcome === "made") {
-        const { transaction, block } = found;
-        return { ...stored, ...rest, state: "confirmed", transaction, block: block ?? Number(head) };
+        const place = { transaction: found.transaction, block: found.block ?? Number(head) };
+        return { ...stored, ...place, state: "confirmed", reason: null, isOver: false };
       }
       const isClaim = found.outcome === "wait" || (found.outcome === "due" && found.isClaim);
-      return isClaim ? { ...stored, ...rest, state: "accepted", value: "0", nextAt: 0 } : stored;
+      return isClaim
+        ? { ...stored, state: "failed", reason: `${IN_THE_DOOR} Send it again to have it claimed.` }
+        : stored;
     })();
     if (next !== stored) store.put(next);
     return next;

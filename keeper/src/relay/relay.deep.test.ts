@@ -1,18 +1,20 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, test } from "node:test";
+import { fundDollars } from "@inference/devnet/third-parties/local-chains";
 import { gaslessTopUpAbi } from "@inference/protocol/abi/gasless-top-up";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { topUpStruct } from "@inference/protocol/top-up";
 import type { Hex } from "viem";
-import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { alice } from "../testing/three-chains.ts";
+import { generatePrivateKey } from "viem/accounts";
+import { alice, deployer } from "../testing/three-chains.ts";
 import { createRelayStore } from "./store.ts";
 import {
   creditOf,
   DOLLAR,
   dollarsOf,
+  fingerprintOf,
   moveAway,
   payerOn,
   type RelaySite,
@@ -156,6 +158,39 @@ test("a failed payment that its payer sends himself is told as paid", async () =
   deepEqual([state, transaction, reason], ["confirmed", hash, null]);
 });
 
+test("a failed payment that somebody executes is claimed when it is sent again, for the request that came first", async () => {
+  const { primary } = site;
+  const payer = await payerOn(primary, 1n);
+  const payment = await site.x402(payer);
+  await primary.client.setBalance({ address: relay.address, value: 0n });
+  const { id } = await site.pay(payment);
+  await waits(id, /coin for gas/);
+  await moveAway(primary, payer, 1n);
+  site.aheadMs += 6_000;
+  await site.state(id, "failed");
+  await fundDollars(primary, { issuer: deployer, to: payer.address, dollars: 1n });
+  await site.execute(payment);
+  match((await site.get(id)).reason ?? "", /without the door.*Send it again to have it claimed/);
+  await primary.client.mine({ blocks: 1 });
+  await primary.client.setBalance({ address: relay.address, value: 10n ** 18n });
+  const theirs = { ...payment, fingerprint: fingerprintOf("another") };
+  deepEqual([(await site.pay(theirs)).serves, (await site.pay(payment)).serves], [false, true]);
+  site.aheadMs += 6_000;
+  await site.state(id, "confirmed");
+  equal(await creditOf(primary, payer.address), DOLLAR * 1_000n);
+});
+
+test("a relay whose budget of the day is used waits, and sends once it has one", async () => {
+  const { primary } = site;
+  const payer = await payerOn(primary, 6n);
+  await site.restart({ dailyBudgetWei: 1n });
+  const { id } = await site.topUp(await site.signed(primary, payer));
+  await waits(id, /budget for gas is used for today/);
+  ok(site.events.some(({ level, event }) => level === "alert" && event === "budget exhausted"));
+  await site.restart();
+  await site.state(id, "confirmed");
+});
+
 test("an authorization is called failed where an event proves it, and used where none is found", async () => {
   const { primary } = site;
   const payer = await payerOn(primary, 6n);
@@ -207,6 +242,19 @@ test("an accepted payment that expires ends unpaid", async () => {
   equal(await creditOf(primary, payer.address), 0n);
 });
 
+test("a payer whose dollars are in a transaction on its way is told to try again", async () => {
+  const { primary } = site;
+  await eventually(() => withStore((store) => store.pendingCount() === 0));
+  const payer = await payerOn(primary, 1n);
+  await primary.client.setAutomine(false);
+  const { id } = await site.pay(await site.x402(payer));
+  await site.state(id, "sent");
+  const { error } = await site.request("POST", "payments", await site.x402(payer));
+  deepEqual([error?.code, /in no block yet/.test(error?.message ?? "")], ["overloaded", true]);
+  await site.mine();
+  await site.state(id, "confirmed");
+});
+
 test("a payer's open payments are at most four and at most his dollars, however many come at once", async () => {
   const { primary } = site;
   await primary.client.setBalance({ address: relay.address, value: 0n });
@@ -237,8 +285,9 @@ test("a relay full of payments whose payers have no dollars any more is empty ag
   withStore((store) => {
     const row = store.get(id) ?? missing();
     const { authorization, ...rest } = JSON.parse(row.body) as { authorization: object };
-    while (store.pendingCount() < 1_000) {
-      const [owner, nonce] = [privateKeyToAddress(generatePrivateKey()).toLowerCase(), generatePrivateKey()];
+    for (let count = store.pendingCount(); count < 1_000; count += 1) {
+      const nonce = generatePrivateKey();
+      const owner = `0x${nonce.slice(26)}`;
       const body = JSON.stringify({ ...rest, authorization: { ...authorization, from: owner, nonce } });
       store.put({ ...row, id: nonce, owner, account: owner, body });
     }
@@ -264,12 +313,13 @@ async function refusalOf(body: unknown): Promise<string> {
 }
 
 /** A second connection to the relay's database. */
-function withStore(change: (store: ReturnType<typeof createRelayStore>) => void): void {
+function withStore<T>(change: (store: ReturnType<typeof createRelayStore>) => T): T {
   const database = new DatabaseSync(site.databaseFile);
   database.exec("BEGIN");
-  change(createRelayStore(database, Date.now));
+  const made = change(createRelayStore(database, Date.now));
   database.exec("COMMIT");
   database.close();
+  return made;
 }
 
 function missing(): never {

@@ -65,13 +65,17 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     put(row, { waits_for: why, nextAt: now() + RETRY_MS });
     return false;
   };
+  /** Of what all payments wait for. Writes once. */
+  const tell = (row: RelayRow, why: string): void => {
+    if (row.state === "accepted" && row.waits_for !== why) put(row, { waits_for: why });
+  };
   const end = (row: RelayRow, state: "failed" | "expired", reason: string | null): false => {
     put(row, { state, reason, waits_for: null, isOver: true });
     return false;
   };
   const pause = (row: RelayRow, why: string): false => {
     paused = { until: now() + RETRY_MS, why };
-    put(row, { waits_for: why });
+    tell(row, why);
     return false;
   };
 
@@ -85,7 +89,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       short = await withoutDollars(rows, head);
     } catch (error) {
       alert("unreadable", { chain: name, reason: reasonOf(error) });
-      for (const row of rows) if (row.state === "accepted") wait(row, "The chain's node does not answer.");
+      for (const row of rows) tell(row, "The chain's node does not answer.");
       return true;
     }
     // A transaction on its way comes first, because there is one at a time.
@@ -98,7 +102,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       if (!short.has(row.id)) {
         if (row.nextAt > now()) continue;
         if (row.state === "accepted" && !maySend) {
-          if (!isBusy && row.waits_for !== paused.why) put(row, { waits_for: paused.why });
+          if (!isBusy) tell(row, paused.why);
           continue;
         }
       }
@@ -118,7 +122,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
    */
   async function withoutDollars(rows: readonly RelayRow[], head: Head): Promise<ReadonlySet<string>> {
     const waiting = rows.filter((row) => row.state === "accepted" && row.hashes.length === 0 && row.value !== "0");
-    if (waiting.length === 0 || now() < nextSweep) return new Set();
+    if (waiting.length < 2 || now() < nextSweep) return new Set();
     nextSweep = now() + RETRY_MS;
     const owners = [...new Set(waiting.map(({ owner }) => owner as Address))];
     const address = (await chain.quote()).stablecoin.address as Address;
@@ -168,7 +172,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       ...(row.state === "confirmed" ? { state: "accepted", block: null, sentAt: null } : {}),
     };
     const outcome = again.state === "sent" ? await receiptOf(again) : "none";
-    if (outcome === "reverted") return reverted(again);
+    if (outcome === "reverted") return reverted(again, found);
     // In a block after the head: the next round sees it.
     if (outcome === "success" || isYoung(again)) return true;
     return send(again, found, head, maySend);
@@ -185,12 +189,12 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     return "none";
   }
 
-  function reverted(row: RelayRow): false {
+  function reverted(row: RelayRow, { isClaim }: Due): false {
     const reverts = row.reverts + 1;
     void account(row).catch(() => undefined);
     const told = `Transaction ${row.transaction} reverted`;
     if (reverts >= MOST_REVERTS) {
-      return end(row, "failed", `${told}, as ${reverts - 1} before it. ${GIVEN_UP}`);
+      return end(row, "failed", `${told}, as ${reverts - 1} before it. ${isClaim ? IN_THE_DOOR : GIVEN_UP}`);
     }
     put(row, { state: "accepted", hashes: [], sentAt: null, reverts, waits_for: `${told}. It is tried again.` });
     return false;
@@ -219,19 +223,25 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
 
   /** The payer's doing: such a payment is not tried again. */
   async function cannotPay({ owner, value }: RelayRow, { number }: Head): Promise<string | null> {
-    if (await hasCode(chain, owner, number)) return HAS_CODE;
-    const dollars = await balanceOf(chain, await chain.quote(), owner, number);
+    const quote = await chain.quote();
+    const [isCode, dollars] = await Promise.all([
+      hasCode(chain, owner, number),
+      balanceOf(chain, quote, owner, number),
+    ]);
+    if (isCode) return HAS_CODE;
     return dollars < BigInt(value) ? "The payer has too few dollars left." : null;
   }
 
   async function send(row: RelayRow, { call, isClaim }: Due, head: Head, maySend: boolean): Promise<boolean> {
     const { account: sender, chain: network } = writer;
-    const nonce = await reader.getTransactionCount({ address: sender.address, blockNumber: head.number });
-    const cannot = isClaim ? null : await cannotPay(row, head);
+    const [nonce, balance, cannot] = await Promise.all([
+      reader.getTransactionCount({ address: sender.address, blockNumber: head.number }),
+      reader.getBalance({ address: sender.address }),
+      isClaim ? null : cannotPay(row, head),
+    ]);
     if (cannot !== null) return giveUp(row, cannot, nonce);
     if (!maySend) return false;
     const value = await chain.messageFeeWei(head.number);
-    const balance = await reader.getBalance({ address: sender.address });
     let gas: bigint;
     try {
       // In the block of the look, so that a payment that somebody made since is not called failed.

@@ -67,12 +67,16 @@ async function lookAtPayment(chain: RelayChain, row: Looked, body: PaymentBody, 
   const stablecoin = (await chain.quote()).stablecoin.address as Address;
   const wanted = { stablecoin, contract: door.address, owner: from, nonce };
   const isCredited = { ...door, functionName: "isCredited", args: [from, nonce] } as const;
-  if (await chain.reader.readContract({ ...isCredited, blockNumber: head })) {
+  const [isDone, isUsed] = await Promise.all([
+    chain.reader.readContract({ ...isCredited, blockNumber: head }),
+    isAuthorizationUsed(chain, wanted, head),
+  ]);
+  if (isDone) {
     const events = await findEvents(chain, wanted, { from: row.fromBlock, head });
     const credited = events.find(({ name }) => name === "Credited");
     return credited === undefined ? UNSEEN : madeBy(credited);
   }
-  if (!(await isAuthorizationUsed(chain, wanted, head))) {
+  if (!isUsed) {
     const given = { value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) };
     return due(door, "settle", [{ from, nonce, ...given }, signature]);
   }

@@ -22,7 +22,7 @@ import {
 import { type Address, type Hex, keccak256, parseAbi, parseSignature, stringToHex, toHex } from "viem";
 import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Keeper, startKeeper } from "../../keeper.ts";
-import type { KeeperSettings } from "../../settings.ts";
+import type { RelaySettings } from "../../settings.ts";
 import { alice, type ChainSite, deployer, shareThreeChains, type ThreeChains } from "../../testing/three-chains.ts";
 
 export const relay = mnemonicToAccount("test test test test test test test test test test test junk", {
@@ -44,9 +44,9 @@ export async function startRelaySite() {
   const { primary } = chains.sites;
   const given = chains.settings();
   const key = toHex(relay.getHdKey().privateKey ?? new Uint8Array());
-  const settings: KeeperSettings = {
+  const own: RelaySettings = { host: "127.0.0.1", port: 0, dailyBudgetWei: 10n ** 19n, key, secret: SECRET };
+  const settings = {
     ...{ ...given, pollMs: 60_000 },
-    relay: { host: "127.0.0.1", port: 0, dailyBudgetWei: 10n ** 19n, key, secret: SECRET },
     chains: given.chains.map((chain) => ({ ...chain, relay: terms })),
   };
   let keeper: Keeper;
@@ -64,18 +64,21 @@ export async function startRelaySite() {
   await start();
   return site;
 
-  async function start(): Promise<void> {
-    keeper = startKeeper(settings, {
-      now: () => Date.now() + site.aheadMs,
-      log: (level, event) => site.events.push({ level, event }),
-    });
+  async function start(change: Partial<RelaySettings> = {}): Promise<void> {
+    keeper = startKeeper(
+      { ...settings, relay: { ...own, ...change } },
+      {
+        now: () => Date.now() + site.aheadMs,
+        log: (level, event) => site.events.push({ level, event }),
+      },
+    );
     url = `http://127.0.0.1:${await keeper.relayPort}`;
   }
 
   /** The same database: what was accepted goes on. */
-  async function restart(): Promise<void> {
+  async function restart(change: Partial<RelaySettings> = {}): Promise<void> {
     await keeper.stop();
-    await start();
+    await start(change);
   }
 
   async function stop(): Promise<void> {
