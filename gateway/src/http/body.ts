@@ -68,7 +68,7 @@ export function formTypeOf(context: GatewayContext): string | undefined {
   return mediaTypeOf(context) === FORM ? context.req.header("content-type") : undefined;
 }
 
-function mediaTypeOf({ req }: GatewayContext): string | undefined {
+export function mediaTypeOf({ req }: GatewayContext): string | undefined {
   return req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 }
 

@@ -119,7 +119,7 @@ export class Call {
     const asker = { model, account: partition, key: funding.upstreamKey };
     let turn = queue.tryEnter(asker);
     if (turn === null) {
-      await requireFunds(gateway, request, order, funding.spender);
+      await requireFunds(gateway, request, order, funding);
       turn = await queue.enter(asker, request.clientGone);
     }
     let isAdmitted = false;

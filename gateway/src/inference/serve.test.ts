@@ -31,7 +31,7 @@ function requestOf(parsed: ChatOrder, span: RequestSpan): InferenceRequest {
   const parse = () => parsed;
   const route = { name: "chat", passesThrough: false, parse };
   const readBody = async () => [Buffer.from("{}")];
-  const rest = { held: { keep() {} }, clientGone: null, idempotencyKey: null, readBody };
+  const rest = { held: { keep() {} }, clientGone: null, idempotencyKey: null, paid: null, readBody };
   const trace = { parent: null, span };
   return { id: "req_1", at: NOW, route, credential, trace, ...rest } as unknown as InferenceRequest;
 }

@@ -7,10 +7,11 @@ import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Failure } from "../load/failure-budget.ts";
 import { ModelUnavailable } from "../load/model-unavailable.ts";
-import { CREDIT_WAIT } from "../top-up/paid-request.ts";
+import { type PaidRequest, requireCovered } from "../top-up/paid-request.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { type ProviderError, providerError } from "../upstream/provider-error.ts";
 import { readRateLimit, readRetryAfter } from "../upstream/rate-limit.ts";
+import { requireFunds } from "./admission/funding.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./admission/idempotency.ts";
 import { answerStream } from "./answer/answer-relay.ts";
 import { answerWhole } from "./answer/answer-whole.ts";
@@ -22,6 +23,7 @@ import { makeOrder } from "./requests/make-order.ts";
 import { nextModel } from "./requests/next-model.ts";
 import { mostTokens, ordersOf, type WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
+
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
   const read = await readOrder(gateway, request);
@@ -62,12 +64,12 @@ async function readOrder(
   const blocks = await request.readBody();
   const job = { blocks, wantsFingerprint: idempotencyKey !== null || paid !== null, formType };
   const read = await readBodyOf(gateway, credential.partition, route, job);
-  // A request that cannot be served is not paid.
-  if (paid !== null) await paid.settle(neededFor(makeOrder(requireParsed(read))));
   const claim = claimOf(request, read.fingerprint);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
   const order = makeOrder(requireParsed(read));
+  // A request that cannot be served is not paid.
+  if (paid !== null && claim !== null) await pay(gateway, request, { order, paid, claim });
   const others = order.fallback === undefined ? [] : ordersOf(order.fallback);
   let bodyBytes = order.upstreamBody.length;
   for (const { upstreamBody } of others) bodyBytes += upstreamBody.length;
@@ -75,8 +77,16 @@ async function readOrder(
   return { order, claim };
 }
 
-function neededFor({ hold, quote }: WrittenOrder): number {
-  return (hold ?? quote).maxNanoUsd;
+/** Makes the payment of a request that can be served with it. */
+async function pay(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { order, paid, claim }: { order: WrittenOrder; paid: PaidRequest; claim: Claim },
+): Promise<void> {
+  const neededNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
+  if (paid.hasKey) await requireFunds(gateway, request, order, { spender: null, moreNanoUsd: paid.paidNanoUsd });
+  else requireCovered(paid, neededNanoUsd);
+  await paid.settle({ neededNanoUsd, fingerprint: `0x${claim.fingerprint}`, clientGone: request.clientGone });
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
@@ -218,18 +228,12 @@ async function errorText({ environment }: Gateway, { body }: UpstreamResponse): 
  */
 async function nextTry(
   gateway: Gateway,
-  { at, clientGone, paid }: InferenceRequest,
+  { at, clientGone }: InferenceRequest,
   order: WrittenOrder,
   refusal: unknown,
 ): Promise<WrittenOrder> {
   if (!(refusal instanceof GatewayError)) throw refusal;
   const isWanted = clientGone?.aborted !== true;
-  if (paid !== null && refusal.detail.code === "insufficient_balance") {
-    // The payment covers it, and its credit follows the chain.
-    if (!isWanted || gateway.environment.clock.now() + CREDIT_WAIT.eachMs > at + CREDIT_WAIT.mostMs) paid.notCredited();
-    await pause(gateway.environment.timers, CREDIT_WAIT.eachMs, clientGone ?? undefined);
-    return order;
-  }
   const next = nextModel(order, refusal);
   if (next !== undefined && isWanted) return next;
   const { code, metadata } = refusal.detail;

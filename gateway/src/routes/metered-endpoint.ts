@@ -4,6 +4,7 @@ import { makeRequestId } from "@inference/protocol/id";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
+import type { Gateway } from "../gateway.ts";
 import { type BodyType, bodyTypes, formTypeOf, readBody, type SenderProof } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
@@ -14,7 +15,7 @@ import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
-import { type PaidRequest, paidRequestOf } from "../top-up/paid-request.ts";
+import { paidRequestOf } from "../top-up/paid-request.ts";
 import { paymentRequired, withTopUp } from "../top-up/required.ts";
 import { PAYMENT_RESPONSE, PAYMENT_SIGNATURE } from "../top-up/x402.ts";
 import { apiPrefixes, type Endpoint, type EndpointHandler, endpoint } from "./endpoint.ts";
@@ -95,7 +96,7 @@ function handleInference(
     const gateway = context.get("gateway");
     const paid = await paidRequestOf(context);
     const credential = paid?.credential ?? (await requireOrAskPayment(context, route));
-    const proof = paid === null ? makeSenderProof(context, credential) : makePaymentProof(context, paid);
+    const proof = paid?.hasKey === false ? paymentProof(gateway) : makeSenderProof(context, credential);
     try {
       const idempotencyKey = readIdempotencyKey(context);
       // The kept answer of an agent is for its present owner only.
@@ -149,18 +150,13 @@ async function requireOrAskPayment(context: GatewayContext, route: InferenceRout
   return requireCredential(context);
 }
 
-/** Of a paid request: a large body is read once its payment is on the chain. */
-function makePaymentProof(context: GatewayContext, paid: PaidRequest): SenderProof {
-  let isProven = false;
+/** Of a payment without a key: its signature was checked. While memory is scarce, the rest is for who has a balance. */
+function paymentProof({ bodyMemory }: Gateway): SenderProof {
   return {
-    prove: async () => {
-      await paid.settle(0);
-      isProven = true;
-    },
-    require(bytes) {
-      const { bodyMemory, config } = context.get("gateway");
-      if (isProven || (bytes <= config.request.unprovenBodyBytes && !bodyMemory.isScarce())) return undefined;
-      return this.prove();
+    prove: async () => undefined,
+    async require() {
+      if (!bodyMemory.isScarce()) return;
+      fail("overloaded", "The gateway is overloaded. The payment was not sent. Retry in 5 s.", { retryAfterS: 5 });
     },
   };
 }

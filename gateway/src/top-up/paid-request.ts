@@ -1,107 +1,156 @@
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { lowerAddress } from "@inference/protocol/credential";
+import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
-import { formatUsd, type NanoUsd } from "@inference/protocol/money";
+import { formatUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { pause } from "@inference/protocol/timers";
-import { paymentId } from "@inference/protocol/top-up";
-import type { Relayed, RelayQuote } from "@inference/protocol/wire/top-up";
+import { paymentId, transferTypedData } from "@inference/protocol/top-up";
+import type { Relayed, RelayedPayment, RelayQuote } from "@inference/protocol/wire/top-up";
+import { hashTypedData } from "viem/utils";
 import type { VerifiedCredential } from "../auth/credentials.ts";
-import { credentialError } from "../auth/known-credential.ts";
+import { checkPlainSignature, type Hex } from "../auth/signature.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
-import { PAYMENT_SIGNATURE, readPayment, responseHeader } from "./x402.ts";
+import type { RelayClient } from "./relay-client.ts";
+import { withCredit } from "./relayed.ts";
+import { PAYMENT_SIGNATURE, type Paid, quoteOf, readPayment, responseHeader } from "./x402.ts";
 
 /** How long, and how often, a paid request waits for its credit. The ledger refuses one that is a minute old. */
-export const CREDIT_WAIT = { mostMs: 25_000, eachMs: 500 };
+const CREDIT_WAIT = { mostMs: 25_000, eachMs: 500 };
 
 /**
- * A request that carries an x402 payment. Its payer is the signer's account. The relay's check of the signature is the
- * proof of it, so nothing is looked up, stored or served before the payment is on the chain. The dollars become credit
- * as any others do, and the request then is one of that account: it holds its maximum and is settled exactly.
+ * A request that carries an x402 payment. Its payer is the signer's account. The dollars become credit as any others do,
+ * and the request then is one of that account: it holds its maximum and is settled exactly.
+ *
+ * The signature proves who paid, and not who sends the request: everybody can read it once the payment is in the
+ * mempool. So the relay is told which request the payment is for before it is public, and the payment serves that one.
  */
 export type PaidRequest = {
   credential: VerifiedCredential;
   /** The claim's name: one authorization serves one request. */
   id: string;
-  /** Hands the payment to the relay, once. Throws if it is refused, or is in no block in time. */
-  settle(neededNanoUsd: NanoUsd): Promise<void>;
-  /** Throws the error of a request whose payment is on the chain, and not in the balance in time. */
-  notCredited(): never;
+  /** An API key of the payer came with it, so the whole balance pays. Otherwise the payment alone must cover the request. */
+  hasKey: boolean;
+  paidNanoUsd: NanoUsd;
+  /** Makes the payment and waits for its credit. Throws if it is refused, is for another request, or takes too long. */
+  settle(request: { neededNanoUsd: NanoUsd; fingerprint: Hex; clientGone: AbortSignal | null }): Promise<void>;
 };
 
-/** Null for a request without a payment. Throws `payment_refused`, and 401 for a key of another account beside it. */
+/**
+ * Null for a request without a payment. Throws 401 `invalid_signature`, `payment_refused`, and 401 for a key of another
+ * account beside it.
+ */
 export async function paidRequestOf(context: GatewayContext): Promise<PaidRequest | null> {
   const header = context.req.header(PAYMENT_SIGNATURE);
   const { gateway, at, client } = context.var;
   const { relay } = gateway;
   if (header === undefined || relay === null) return null;
-  const offered = (await relay.quotes(at)).find(({ x402 }) => x402 !== null);
-  if (offered === undefined) return null;
-  const quote: RelayQuote = offered;
-  const { authorization, signature } = readPayment(header, quote);
-  const payer = lowerAddress(authorization.from as `0x${string}`);
+  const quote = quoteOf(gateway.config, await relay.quotes(at));
+  if (quote === undefined) return null;
+  const paid = readPayment(header, { quote, at });
   const own = presentedCredential(context);
+  const payer = await requireSigner(gateway, { quote, paid, client });
   if (own !== undefined && own.partition !== accountPartition(payer)) {
     const message = `This payment becomes credit of ${payer}, and the credential spends another balance. Leave one of them out.`;
     fail("payment_refused", message, { param: PAYMENT_SIGNATURE });
   }
+  const id = paymentId(quote.chain_id, paid.authorization);
   const credential = own ?? gateway.credentials.ofPayments(payer).credential;
   context.set("credential", credential);
-  gateway.rates.account.admit(authorization.nonce, at);
-  const body = { chain_id: quote.chain_id, authorization, signature };
-  let settled: Promise<void> | undefined;
-  let payment: Relayed | undefined;
-
-  async function settle(neededNanoUsd: NanoUsd): Promise<void> {
-    await requireEnough(gateway, credential, { at, neededNanoUsd, paidNanoUsd: paidOf(authorization.value, quote) });
-    payment = await relay?.pay(body, client);
-    while (payment !== undefined && isUnderWay(payment) && gateway.environment.clock.now() < at + CREDIT_WAIT.mostMs) {
-      await pause(gateway.environment.timers, CREDIT_WAIT.eachMs);
-      payment = await relay?.find(payment.id, client);
-    }
-    if (payment === undefined) return;
-    context.set("paymentResponse", responseHeader(quote, payment));
-    if (payment.state === "failed" || payment.state === "expired") {
-      fail("payment_refused", `The payment was not made: ${payment.reason ?? "its time is over"}. Nothing was paid.`);
-    }
-    if (isUnderWay(payment)) notYet(payment);
-    if (own === undefined) await makeKey(gateway, payer, at);
-  }
+  // A key that may be revoked, and a payment that anybody may have copied, count by themselves.
+  gateway.rates.account.admit(own?.payer.digest ?? id, at);
+  const unit = 10n ** BigInt(quote.stablecoin.decimals - 6);
+  const paidNano = (BigInt(paid.authorization.value) * 1_000n) / unit;
   return {
-    credential,
-    id: paymentId(quote.chain_id, authorization),
-    settle(neededNanoUsd) {
-      settled ??= settle(neededNanoUsd);
-      return settled;
+    ...{ credential, id, hasKey: own !== undefined },
+    paidNanoUsd: paidNano > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(paidNano),
+    async settle({ neededNanoUsd, fingerprint, clientGone }) {
+      if (Number(paid.authorization.validBefore) * 1_000 <= at) {
+        fail("payment_refused", `The payment's time has passed. If it was made, ${inBalance(payer)}`);
+      }
+      if (own === undefined) await makeKey(gateway, payer, at);
+      const payment = await relay.pay({ chain_id: quote.chain_id, ...paid, fingerprint }, client);
+      requireOurs(payment, payer);
+      context.set("paymentResponse", responseHeader(quote, payment));
+      const made = await awaitCredit(gateway, relay, { payment, credential, neededNanoUsd, at, client, clientGone });
+      context.set("paymentResponse", responseHeader(quote, made));
     },
-    notCredited: () => notYet(payment ?? { id: paymentId(quote.chain_id, authorization), transaction: null }),
   };
 }
 
-/** A payment that cannot pay for the request is not made. */
-async function requireEnough(
-  { environment }: Gateway,
-  { partition, payer }: VerifiedCredential,
-  { at, neededNanoUsd, paidNanoUsd }: { at: number; neededNanoUsd: NanoUsd; paidNanoUsd: bigint },
-): Promise<void> {
-  const [found, { availableNanoUsd }] = await Promise.all([
-    environment.ledger.read(partition, { type: "credential", at, payer }),
-    environment.ledger.read(partition, { type: "balance", at }),
-  ]);
-  // Unknown: the account's first payment makes its key.
-  if ("fault" in found && found.fault !== "unknown") throw credentialError(payer, found.fault);
-  const available = paidNanoUsd + BigInt(availableNanoUsd ?? 0);
-  if (available >= BigInt(neededNanoUsd)) return;
-  const message = `This request could cost $${formatUsd(neededNanoUsd)}. The payment and the balance are less. Nothing was paid.`;
-  fail("payment_refused", message, {
-    metadata: { needed_nano_usd: neededNanoUsd, available_nano_usd: availableNanoUsd ?? 0 },
-  });
+/** The signer's address. A check takes 1 to 2 ms, and anyone can request many. */
+async function requireSigner(
+  gateway: Gateway,
+  { quote, paid, client = "" }: { quote: RelayQuote; paid: Paid; client: string | undefined },
+): Promise<Address> {
+  const { authorization } = paid;
+  const address = lowerAddress(authorization.from as Address);
+  const signature = paid.signature as Hex;
+  const check = () => {
+    const hash = hashTypedData(transferTypedData(quote, authorization));
+    return checkPlainSignature({ address, hash, signature });
+  };
+  if ((await gateway.freeWork.run(client, check)) === "signed") return address;
+  const message =
+    `The payment is not signed by the key of ${address}. A wallet that is a contract cannot pay by x402: make an API key ` +
+    "with POST /api/v1/keys, and pay from the wallet as GET /api/v1/contracts says.";
+  return fail("invalid_signature", message);
 }
 
-/** The key of an account's paid requests. Nobody is told its text; the account's owner sees it and can revoke it. */
-async function makeKey(gateway: Gateway, payer: `0x${string}`, at: number): Promise<void> {
+/** Throws unless the relay made the payment for this request. */
+function requireOurs({ serves, state, reason, id }: RelayedPayment, payer: Address): void {
+  if (state === "failed" || state === "expired") fail("payment_refused", reason ?? `Its time has passed. ${see(id)}`);
+  if (serves) return;
+  const message = `This payment is for another request, or was made without this gateway. When it is credited, ${inBalance(payer)}`;
+  fail("idempotency_mismatch", `${message} ${see(id)}`);
+}
+
+/**
+ * Waits until the payment is on the chain, and either the balance covers the request or the credit is in it: then the
+ * reserve decides. Throws 503 after a while, and when the client leaves: the dollars are credited all the same.
+ */
+async function awaitCredit(
+  gateway: Gateway,
+  relay: RelayClient,
+  waiting: {
+    payment: Relayed;
+    credential: VerifiedCredential;
+    neededNanoUsd: NanoUsd;
+    at: number;
+    client: string | undefined;
+    clientGone: AbortSignal | null;
+  },
+): Promise<Relayed> {
+  const { credential, neededNanoUsd, at, client, clientGone } = waiting;
+  const { clock, timers, ledger } = gateway.environment;
+  let { payment } = waiting;
+  let wasCredited = false;
+  for (;;) {
+    payment = await withCredit(gateway, payment);
+    const { state, transaction, id } = payment;
+    if (state === "failed" || state === "expired") requireOurs({ ...payment, serves: true }, credential.subject);
+    const { availableNanoUsd } = await ledger.read(credential.partition, { type: "balance", at });
+    const isMade = state === "confirmed" || state === "credited";
+    if (isMade && ((availableNanoUsd ?? 0) >= neededNanoUsd || wasCredited)) return payment;
+    // The account may hear of it a moment after the chain's partition.
+    wasCredited = state === "credited";
+    if (clientGone?.aborted === true || clock.now() >= at + CREDIT_WAIT.mostMs) {
+      const where = transaction === null ? "" : ` Its transaction is ${transaction}.`;
+      const message = `Your payment is on its way, and not in the balance yet.${where} Send the same request with the same payment again: it pays once.`;
+      fail("chain_unavailable", `${message} ${see(id)}`, { retryAfterS: 5 });
+    }
+    await pause(timers, CREDIT_WAIT.eachMs, clientGone ?? undefined);
+    // A relay that is busy for a moment is asked again.
+    payment = await relay.find(id, client).catch(() => payment);
+  }
+}
+
+/**
+ * The key of an account's paid requests. Nobody is told its text; the account's owner sees it and can revoke it. It is
+ * made before the payment, because an account may have no room for one.
+ */
+async function makeKey(gateway: Gateway, payer: Address, at: number): Promise<void> {
   const { credential, label, keyId } = gateway.credentials.ofPayments(payer);
   const { status } = await gateway.environment.ledger.run(() =>
     send(credential.partition, {
@@ -111,22 +160,25 @@ async function makeKey(gateway: Gateway, payer: `0x${string}`, at: number): Prom
   );
   if (status === "created") return;
   const message =
-    "The payment is in your balance, but this account can have no key for paid requests. Revoke a key, or send one of " +
-    "yours with the request.";
-  fail("invalid_api_key", message);
+    "This account can have no key for paid requests, so the payment was not sent. Revoke a key, or send one of yours with " +
+    "the request.";
+  fail("payment_refused", message);
 }
 
-/** The error of a request whose payment is made and not credited. */
-function notYet({ id, transaction }: Pick<Relayed, "id" | "transaction">): never {
-  const where = transaction === null ? "" : ` Its transaction is ${transaction}.`;
-  const message = `Your payment is not in the balance yet.${where} Send the same request with the same payment again: it pays once. See GET /api/v1/top-up/${id}.`;
-  return fail("chain_unavailable", message, { retryAfterS: 5 });
+/** Refuses a payment that does not cover the request alone. What is in its signer's balance is told to nobody. */
+export function requireCovered({ paidNanoUsd }: PaidRequest, neededNanoUsd: NanoUsd): void {
+  if (paidNanoUsd >= neededNanoUsd) return;
+  const [paid, needed] = [paidNanoUsd, neededNanoUsd].map(formatUsd);
+  const message =
+    `This request could cost $${needed}, and the payment is $${paid}, so it was not sent. Pay $${needed}, lower ` +
+    "`max_tokens`, or send an API key of the payer's too: then the balance counts.";
+  fail("payment_refused", message, { metadata: { needed_nano_usd: neededNanoUsd } });
 }
 
-function isUnderWay({ state }: Relayed): boolean {
-  return state === "accepted" || state === "sent";
+function inBalance(payer: Address): string {
+  return `its dollars are in the balance of ${payer}: make an API key with POST /api/v1/keys and use that.`;
 }
 
-function paidOf(value: string, { stablecoin }: RelayQuote): bigint {
-  return (BigInt(value) * 1_000n) / 10n ** BigInt(stablecoin.decimals - 6);
+function see(id: string): string {
+  return `See GET /api/v1/top-up/${id}.`;
 }

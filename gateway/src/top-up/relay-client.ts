@@ -4,8 +4,10 @@ import { within } from "@inference/protocol/timers";
 import {
   type PaymentBody,
   type Relayed,
+  type RelayedPayment,
   type RelayQuote,
   relayed,
+  relayedPayment,
   relayQuotes,
   type TopUpBody,
 } from "@inference/protocol/wire/top-up";
@@ -24,11 +26,13 @@ export type RelayClient = {
   quotes(at: number): Promise<readonly RelayQuote[]>;
   permitNonce(chainId: number, owner: string, client: string | undefined): Promise<bigint>;
   topUp(body: TopUpBody, client: string | undefined): Promise<Relayed>;
-  pay(body: PaymentBody, client: string | undefined): Promise<Relayed>;
+  pay(body: PaymentBody, client: string | undefined): Promise<RelayedPayment>;
   find(id: string, client: string | undefined): Promise<Relayed>;
 };
 
 const FRESH_MS = 15_000;
+/** How long a relay that did not answer with them is not asked again. */
+const FAILED_MS = 3_000;
 /** A new payment costs the relay four requests to its node. */
 const ANSWER_MS = 15_000;
 const QUOTES_MS = 3_000;
@@ -46,6 +50,7 @@ export function makeRelayClient(
   const through = makeSemaphore(ASKED, "questions to the relay");
   const once = makeSingleFlight<readonly RelayQuote[]>(environment);
   let known: { quotes: readonly RelayQuote[]; at: number } | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
 
   async function ask<S extends z.ZodType>(
     schema: S,
@@ -62,25 +67,31 @@ export function makeRelayClient(
         return { status: response?.status ?? 0, value: JSON.parse(text) as unknown };
       });
     } catch {
-      return unavailable();
+      return unavailable(body !== undefined);
     }
-    if (answer.status !== 200) throw errorOf(answer.value);
+    if (answer.status !== 200) throw errorOf(answer.value) ?? unavailable(body !== undefined);
     const read = schema.safeParse(answer.value);
-    return read.success ? read.data : unavailable();
+    return read.success ? read.data : unavailable(body !== undefined);
   }
   return {
     async quotes(at) {
       if (known !== undefined && at - known.at < FRESH_MS) return known.quotes;
+      if (at - failedAt < FAILED_MS) unavailable();
       return once("quotes", async () => {
-        const { chains: quotes } = await ask(relayQuotes, { path: "quotes", ms: QUOTES_MS });
-        known = { quotes, at };
-        return quotes;
+        try {
+          const { chains: quotes } = await ask(relayQuotes, { path: "quotes", ms: QUOTES_MS });
+          known = { quotes, at };
+          return quotes;
+        } catch (error) {
+          failedAt = at;
+          throw error;
+        }
       });
     },
     permitNonce: (chainId, owner, client) =>
       through(async () => BigInt((await ask(nonceAnswer, { path: `permit-nonce/${chainId}/${owner}` })).nonce), client),
     topUp: (body, client) => through(() => ask(relayed, { path: "top-ups", body }), client),
-    pay: (body, client) => through(() => ask(relayed, { path: "payments", body }), client),
+    pay: (body, client) => through(() => ask(relayedPayment, { path: "payments", body }), client),
     find: (id, client) => through(() => ask(relayed, { path: `payments/${id}` }), client),
   };
 }
@@ -88,15 +99,18 @@ export function makeRelayClient(
 const nonceAnswer = z.object({ nonce: z.string().regex(/^\d{1,78}$/) });
 
 /** The relay writes errors as the gateway does. */
-function errorOf(value: unknown): GatewayError {
+function errorOf(value: unknown): GatewayError | undefined {
   const error = (value as { error?: { code?: unknown; message?: unknown; param?: unknown } } | null)?.error;
   const code = String(error?.code);
-  if (ownValue(errorTable, code) === undefined || code === "missing_credentials") return unavailable();
+  if (ownValue(errorTable, code) === undefined || code === "missing_credentials") return undefined;
   const param = typeof error?.param === "string" ? error.param : null;
   return new GatewayError({ code: code as ErrorCode, message: String(error?.message), param });
 }
 
-function unavailable(): never {
-  const message = "The relay that sends payments does not answer. Nothing was paid. Retry in a few seconds.";
+/** @param isSent The relay may have what was signed. */
+function unavailable(isSent = false): never {
+  const message = isSent
+    ? "The relay did not answer in time, so your payment may be on its way. Send the same again: it pays once."
+    : "The relay that sends payments does not answer. Retry in a few seconds.";
   return fail("chain_unavailable", message, { retryAfterS: 3 });
 }

@@ -2,12 +2,12 @@ import { accountPartition } from "@inference/ledger/partition";
 import { type ErrorMetadata, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import { zeroAddress } from "viem";
-import { readBody } from "../http/body.ts";
+import { mediaTypeOf, readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
 import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
-import { PAYMENT_SIGNATURE, requiredHeader, requirementsOf } from "./x402.ts";
+import { PAYMENT_SIGNATURE, quoteOf, requiredHeader, requirementsOf } from "./x402.ts";
 
 /** Adds to an error of missing money how a program pays it: the header of x402, and `metadata.top_up`. */
 export async function withTopUp(context: GatewayContext, error: unknown): Promise<unknown> {
@@ -17,9 +17,11 @@ export async function withTopUp(context: GatewayContext, error: unknown): Promis
   try {
     const quotes = await relay.quotes(context.get("at"));
     const missing = Math.max(0, numberOf(needed) - numberOf(available));
-    const requirements = quotes.map((quote) => requirementsOf(quote, missing)).find((each) => each !== undefined);
+    const { config } = context.get("gateway");
+    const quote = quoteOf(config, quotes);
+    const requirements = quote && requirementsOf(quote, missing);
     const { detail } = error;
-    const { baseUrl } = context.get("gateway").config;
+    const { baseUrl } = config;
     const top_up: ErrorMetadata = {
       quotes: `${baseUrl}/api/v1/top-up`,
       message: `${baseUrl}/api/v1/top-up/message`,
@@ -45,7 +47,8 @@ function numberOf(value: unknown): NanoUsd {
 
 /**
  * The error of a request without a credential: 402 with the price of its maximum where requests can be paid, else
- * undefined. Only a small JSON body is read for it, as for any credential that was not looked up.
+ * undefined. Only a small JSON body is read for it, when it is its client's turn. The 402 of any other names the least
+ * amount.
  */
 export async function paymentRequired(
   context: GatewayContext,
@@ -54,10 +57,9 @@ export async function paymentRequired(
   const { gateway, at } = context.var;
   if (gateway.relay === null || context.req.header("authorization") || context.req.header("x-api-key"))
     return undefined;
-  const quotes = await gateway.relay.quotes(at).catch(() => []);
-  if (!quotes.some(({ x402 }) => x402 !== null)) return undefined;
+  if (quoteOf(gateway.config, await gateway.relay.quotes(at).catch(() => [])) === undefined) return undefined;
   const length = Number(context.req.header("content-length") ?? Number.NaN);
-  const isPriced = length <= gateway.config.request.unprovenBodyBytes;
+  const isPriced = length <= gateway.config.request.unprovenBodyBytes && mediaTypeOf(context) === "application/json";
   const needed = isPriced ? await priceOf(context, route) : 0;
   const message =
     "This request has no credential. Send your API key as `Authorization: Bearer <key>`, or pay it by x402 as the header " +
@@ -70,7 +72,9 @@ async function priceOf(context: GatewayContext, route: InferenceRoute): Promise<
   const { gateway } = context.var;
   const blocks = await readBody(context, gateway.config.request.unprovenBodyBytes, null);
   const nobody = accountPartition(zeroAddress);
-  const read = await readBodyOf(gateway, nobody, route, { blocks, wantsFingerprint: false });
-  const order = makeOrder(requireParsed(read));
-  return (order.hold ?? order.quote).maxNanoUsd;
+  return gateway.freeWork.run(context.var.client ?? "", async () => {
+    const read = await readBodyOf(gateway, nobody, route, { blocks, wantsFingerprint: false });
+    const { hold, quote } = makeOrder(requireParsed(read));
+    return (hold ?? quote).maxNanoUsd;
+  });
 }

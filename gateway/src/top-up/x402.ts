@@ -4,6 +4,7 @@ import { signature } from "@inference/protocol/wire/fields";
 import { authorization, type Relayed, type RelayQuote } from "@inference/protocol/wire/top-up";
 import { getAddress } from "viem/utils";
 import * as z from "zod";
+import { type GatewayConfig, limits } from "../config.ts";
 
 /** The messages of x402, version 2, scheme `exact` (https://github.com/x402-foundation/x402), in its HTTP headers. */
 export const PAYMENT_REQUIRED = "PAYMENT-REQUIRED";
@@ -23,12 +24,21 @@ const payload = z.object({
 });
 export type Paid = z.output<typeof payload>["payload"];
 
-type Requirements = NonNullable<ReturnType<typeof requirementsOf>>;
+type Requirements = ReturnType<typeof requirementsOf>;
+/** The terms of a chain where requests can be paid. */
+export type X402Quote = RelayQuote & { x402: NonNullable<RelayQuote["x402"]> };
 
-/** The payment that covers this cost; undefined where requests cannot be paid. */
-export function requirementsOf(quote: RelayQuote, neededNanoUsd: NanoUsd) {
+/** The terms of the chain that has the balances; undefined where no request can be paid. */
+export function quoteOf(
+  { settlement }: Pick<GatewayConfig, "settlement">,
+  quotes: readonly RelayQuote[],
+): X402Quote | undefined {
+  return quotes.find((quote): quote is X402Quote => quote.chain_id === settlement.chainId && quote.x402 !== null);
+}
+
+/** The payment that covers this cost. */
+export function requirementsOf(quote: X402Quote, neededNanoUsd: NanoUsd) {
   const { x402, stablecoin } = quote;
-  if (x402 === null) return undefined;
   const unit = 10n ** BigInt(stablecoin.decimals - 6);
   const needed = (BigInt(neededNanoUsd) + NANO_USD_PER_TOKEN_UNIT - 1n) / NANO_USD_PER_TOKEN_UNIT;
   const least = BigInt(x402.least_token);
@@ -64,8 +74,11 @@ export function responseHeader(quote: RelayQuote, payment: Relayed): string {
   });
 }
 
-/** Reads the header of a payment. Throws `payment_refused` unless it pays here. */
-export function readPayment(header: string, quote: RelayQuote): Paid {
+/**
+ * Reads the header of a payment. Throws `payment_refused` unless it pays here. A payment's claim outlasts it, so one that
+ * is valid for longer than claims are kept is refused, and one that is over for as long is no more looked up.
+ */
+export function readPayment(header: string, { quote, at }: { quote: X402Quote; at: number }): Paid {
   const read = header.length <= MAX_HEADER ? payload.safeParse(parsed(header)) : undefined;
   if (read?.success !== true) {
     return refuse(
@@ -76,7 +89,10 @@ export function readPayment(header: string, quote: RelayQuote): Paid {
   if (accepted.network !== networkOf(quote))
     refuse(`The payment is on ${accepted.network}. Pay on ${networkOf(quote)}.`);
   if (!isSame(accepted.asset, quote.stablecoin.address)) refuse(`Pay with ${quote.stablecoin.address}.`);
-  if (!isSame(paid.authorization.to, quote.x402?.pay_to ?? "")) refuse(`Pay to ${quote.x402?.pay_to}.`);
+  if (!isSame(paid.authorization.to, quote.x402.pay_to)) refuse(`Pay to ${quote.x402.pay_to}.`);
+  const leftMs = Number(paid.authorization.validBefore) * 1_000 - at;
+  if (leftMs < -limits.idempotencyMs) refuse("The payment's time has passed.");
+  if (leftMs > limits.idempotencyMs) refuse("`validBefore` must be at most 24 h away.");
   return paid;
 }
 
@@ -101,5 +117,5 @@ function encode(message: unknown): string {
 }
 
 function refuse(message: string): never {
-  return fail("payment_refused", `${message} Nothing was paid.`, { param: PAYMENT_SIGNATURE });
+  return fail("payment_refused", `${message} The payment was not sent.`, { param: PAYMENT_SIGNATURE });
 }

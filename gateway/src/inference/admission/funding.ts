@@ -32,15 +32,17 @@ export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding 
 /**
  * Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing, or that
  * its key's terms do not allow.
+ *
+ * @param funds.moreNanoUsd Is about to be added to the balance.
  */
 export async function requireFunds(
   gateway: Gateway,
   { credential, at }: InferenceRequest,
   order: Order,
-  spender: Spender | null,
+  { spender, moreNanoUsd = 0 }: { spender: Spender | null; moreNanoUsd?: NanoUsd },
 ): Promise<void> {
   const refused = await exhausted(gateway, credential, {
-    ...{ at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd },
+    ...{ at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, moreNanoUsd },
     ...usedTerms(order),
   });
   // This cause does not pass within seconds, so the retries need no jitter.
@@ -71,6 +73,8 @@ async function readSessionFunding(
 type Needed = {
   at: number;
   neededNanoUsd: NanoUsd;
+  /** On its way to the balance. */
+  moreNanoUsd?: NanoUsd;
   tokens: number;
   /** Undefined: any. */
   models?: readonly UsedModel[];
@@ -84,13 +88,13 @@ type Needed = {
 async function exhausted(
   gateway: Gateway,
   credential: VerifiedCredential,
-  { at, neededNanoUsd, tokens, models }: Needed,
+  { at, neededNanoUsd, moreNanoUsd = 0, tokens, models }: Needed,
 ): Promise<Refused | null> {
   const { ledger } = gateway.environment;
   const { partition } = credential;
-  const short = (budget: Refusal["budget"], view: BudgetView): Refused | null => {
+  const short = (budget: Refusal["budget"], view: BudgetView, more: NanoUsd = 0): Refused | null => {
     const { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt } = view;
-    if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd)) return null;
+    if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd) + more) return null;
     const refusal = { cause: "settled" as const, neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0 };
     return { status: "refused", refusal: { budget, ...refusal, window, resetsAt } };
   };
@@ -100,7 +104,7 @@ async function exhausted(
     ledger.read(partition, { type: "balance", at }),
     ledger.read(partition, { type: "key", at, keyId }),
   ]);
-  const refused = short("balance", balance);
+  const refused = short("balance", balance, moreNanoUsd);
   if (refused !== null || key === null) return refused;
   if (models !== undefined && !allowsUse(key.terms, models)) return { status: "model_not_allowed", terms: key.terms };
   for (const counted of key.limits) {

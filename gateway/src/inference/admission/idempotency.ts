@@ -16,10 +16,12 @@ export function claimOf(
   { at, route, idempotencyKey, paid }: InferenceRequest,
   fingerprint: string | null,
 ): Claim | null {
-  // A payment serves one request, whatever its endpoint. No payment is valid for longer than the claim.
-  const name = paid === null ? idempotencyKey && `${route.name} ${idempotencyKey}` : `x402 ${paid.id}`;
-  if (name === null || fingerprint === null) return null;
-  return { id: digest(name), fingerprint, expiresAt: at + limits.idempotencyMs };
+  if (fingerprint === null) return null;
+  const expiresAt = at + limits.idempotencyMs;
+  // A payment serves one request of all endpoints. No payment is valid for longer than its claim.
+  if (paid !== null)
+    return { id: digest(`x402 ${paid.id}`), fingerprint: digest(`${route.name} ${fingerprint}`), expiresAt };
+  return idempotencyKey === null ? null : { id: digest(`${route.name} ${idempotencyKey}`), fingerprint, expiresAt };
 }
 
 /**
@@ -31,12 +33,14 @@ export async function earlierAnswer(
   request: InferenceRequest,
   claim: Claim,
 ): Promise<Response | null> {
-  const { at, credential } = request;
+  const { at, credential, paid } = request;
   const { partition, payer } = credential;
   const found: { fault: CredentialFault } | { earlier: Claimed | null } = await gateway.environment.ledger.read(
     partition,
     { type: "claimed", at, payer, claim },
   );
+  // The first payment of an account makes its key.
+  if ("fault" in found && found.fault === "unknown" && paid?.hasKey === false) return null;
   if ("fault" in found) throw credentialError(payer, found.fault);
   return found.earlier === null ? null : answerClaimed(gateway, request, found.earlier);
 }
