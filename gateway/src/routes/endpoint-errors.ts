@@ -48,6 +48,7 @@ export const meteredErrors: ErrorCode[] = [
   "content_policy_violation",
   "request_too_expensive",
   ...credentialErrors,
+  "invalid_signature",
   "payment_required",
   "payment_refused",
   "insufficient_balance",

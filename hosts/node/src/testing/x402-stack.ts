@@ -21,6 +21,8 @@ export type X402Stack = {
   does: { credits: "at once" | "later" | "never"; fails: string | null; hangsUp: boolean; quotes: boolean };
   /** Puts a payment on the chain for no request, as anybody can. */
   execute(authorization: Authorization): Promise<void>;
+  /** Credits a payment that was made and not credited. */
+  credit(authorization: Authorization): Promise<void>;
   /** Takes the gateway's clock ahead. */
   pass(ms: number): void;
   stop(): Promise<void>;
@@ -71,13 +73,15 @@ export async function startX402Stack(): Promise<X402Stack> {
     } as Relayed;
     rows.set(id, { payment, fingerprint });
     if (does.fails !== null || does.credits === "never") return;
-    const credit = async (payer: Hex): Promise<void> => {
-      credited.set(payer, (credited.get(payer) ?? 0) + Number(value) * 1_000);
-      await activate(stack.put, payer, credited.get(payer) ?? 0);
-      booked = block;
-    };
-    if (does.credits === "later") setTimeout(() => void credit(owner.toLowerCase() as Hex), 300);
-    else await credit(owner.toLowerCase() as Hex);
+    if (does.credits === "later") setTimeout(() => void credit(authorization), 300);
+    else await credit(authorization);
+  }
+
+  async function credit({ from, value }: Authorization): Promise<void> {
+    const payer = from.toLowerCase() as Hex;
+    credited.set(payer, (credited.get(payer) ?? 0) + Number(value) * 1_000);
+    await activate(stack.put, payer, credited.get(payer) ?? 0);
+    booked = block;
   }
 
   const relay = createServer(async (request, response) => {
@@ -97,6 +101,7 @@ export async function startX402Stack(): Promise<X402Stack> {
   return {
     ...{ stack, asked, does },
     execute: (authorization) => execute(authorization, null),
+    credit,
     pass(ms) {
       aheadMs += ms;
     },
