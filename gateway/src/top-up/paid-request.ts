@@ -20,7 +20,7 @@ import { PAYMENT_SIGNATURE, type Paid, quoteOf, readPayment, responseHeader } fr
 const CREDIT_WAIT = { mostMs: 25_000, eachMs: 500 };
 
 /**
- * A request that carries an x402 payment. Its payer is the signer's account. The dollars become credit as any others do,
+ * A request that carries an x402 payment. Its payer is the signer's account. The dollars become credit as any others,
  * and the request then is one of that account: it holds its maximum and is settled exactly.
  *
  * The signature proves who paid, and not who sends the request: everybody can read it once the payment is in the
@@ -30,7 +30,7 @@ export type PaidRequest = {
   credential: VerifiedCredential;
   /** The claim's name: one authorization serves one request. */
   id: string;
-  /** An API key of the payer came with it, so the whole balance pays. Otherwise the payment alone must cover the request. */
+  /** An API key of the payer came with it, so the balance pays too. Otherwise the payment alone covers the request. */
   hasKey: boolean;
   paidNanoUsd: NanoUsd;
   /** Makes the payment and waits for its credit. Throws if it is refused, is for another request, or takes too long. */

@@ -75,8 +75,8 @@ export function responseHeader(quote: RelayQuote, payment: Relayed): string {
 }
 
 /**
- * Reads the header of a payment. Throws `payment_refused` unless it pays here. A payment's claim outlasts it, so one that
- * is valid for longer than claims are kept is refused, and one that is over for as long is no more looked up.
+ * Reads the header of a payment. Throws `payment_refused` unless it pays here. A payment's claim must outlast it, so one
+ * that is valid for longer than claims are kept is refused. One that has been over for as long is not looked up.
  */
 export function readPayment(header: string, { quote, at }: { quote: X402Quote; at: number }): Paid {
   const read = header.length <= MAX_HEADER ? payload.safeParse(parsed(header)) : undefined;

@@ -1,12 +1,13 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { x402Chat as chat, x402Payment } from "@inference/gateway/test/x402";
 import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { reserve } from "@inference/ledger/testing/example";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { errorAnswer } from "@inference/protocol/wire/answers";
 import type { Address, Hex } from "viem";
-import { x402Chat as chat, startX402Stack, type X402Stack, x402Payer, x402Payment } from "./testing/x402-stack.ts";
+import { startX402Stack, type X402Stack, x402Payer } from "./testing/x402-stack.ts";
 
 /** What happens to a paid request when relay, chain, client or account do not what they should. */
 let x402: X402Stack;

@@ -1,10 +1,11 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { x402Chat as chat, x402Payment } from "@inference/gateway/test/x402";
 import { errorAnswer } from "@inference/protocol/wire/answers";
 import { decodePaymentResponseHeader } from "@x402/fetch";
 import type { Address } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { x402Chat as chat, startX402Stack, type X402Stack, x402Payer, x402Payment } from "./testing/x402-stack.ts";
+import { startX402Stack, type X402Stack, x402Payer } from "./testing/x402-stack.ts";
 
 /** Requests that pay for themselves, with the official client and with attackers. `x402.deep.test.ts` has the rest. */
 const PATH = "/api/v1/chat/completions";
