@@ -1,3 +1,4 @@
+import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
@@ -67,11 +68,12 @@ export async function paidRequestOf(context: GatewayContext): Promise<PaidReques
     paidNanoUsd: paidNano > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(paidNano),
     async settle({ neededNanoUsd, fingerprint, clientGone }) {
       if (Number(paid.authorization.validBefore) * 1_000 <= at) {
-        fail("payment_refused", `The payment's time has passed. If it was made, ${inBalance(payer)}`);
+        fail("payment_refused", `The payment's time has passed. If it was made, ${inBalance(payer)}.`);
       }
-      if (own === undefined) await makeKey(gateway, payer, at);
+      if (own === undefined) await requireRoomForKey(gateway, payer, at);
       const payment = await relay.pay({ chain_id: quote.chain_id, ...paid, fingerprint }, client);
       requireOurs(payment, payer);
+      if (own === undefined) await makeKey(gateway, payer, at);
       context.set("paymentResponse", responseHeader(quote, payment));
       const made = await awaitCredit(gateway, relay, { payment, credential, neededNanoUsd, at, client, clientGone });
       context.set("paymentResponse", responseHeader(quote, made));
@@ -102,7 +104,7 @@ async function requireSigner(
 function requireOurs({ serves, state, reason, id }: RelayedPayment, payer: Address): void {
   if (state === "failed" || state === "expired") fail("payment_refused", reason ?? `Its time has passed. ${see(id)}`);
   if (serves) return;
-  const message = `This payment is for another request, or was made without this gateway. When it is credited, ${inBalance(payer)}`;
+  const message = `This payment is for another request, or was made without this gateway. When it is credited, ${inBalance(payer)}.`;
   fail("idempotency_mismatch", `${message} ${see(id)}`);
 }
 
@@ -146,10 +148,16 @@ async function awaitCredit(
   }
 }
 
-/**
- * The key of an account's paid requests. Nobody is told its text; the account's owner sees it and can revoke it. It is
- * made before the payment, because an account may have no room for one.
- */
+/** Nothing is written for a signer before a payment is made, because anyone can sign. */
+async function requireRoomForKey({ credentials, environment }: Gateway, payer: Address, at: number): Promise<void> {
+  const { credential, keyId } = credentials.ofPayments(payer);
+  const keys = await environment.ledger.read(credential.partition, { type: "keys", at });
+  const made = keys.find(({ key }) => key.id === keyId);
+  if (made === undefined ? keys.length < MAX_KEYS_PER_ACCOUNT : made.key.digest === credential.payer.digest) return;
+  noKey("the payment was not sent");
+}
+
+/** Makes the key of an account's paid requests. Nobody is told its text; the account's owner sees it and can revoke it. */
 async function makeKey(gateway: Gateway, payer: Address, at: number): Promise<void> {
   const { credential, label, keyId } = gateway.credentials.ofPayments(payer);
   const { status } = await gateway.environment.ledger.run(() =>
@@ -158,11 +166,12 @@ async function makeKey(gateway: Gateway, payer: Address, at: number): Promise<vo
       ...{ window: "lifetime", limitNanoUsd: null, expiresAt: null, nonce: keyId, nonceExpiresAt: at },
     }),
   );
-  if (status === "created") return;
-  const message =
-    "This account can have no key for paid requests, so the payment was not sent. Revoke a key, or send one of yours with " +
-    "the request.";
-  fail("payment_refused", message);
+  if (status !== "created") noKey(inBalance(payer));
+}
+
+function noKey(consequence: string): never {
+  const message = `This account can have no key for paid requests: ${consequence}. Revoke one, or send a key of yours too.`;
+  return fail("payment_refused", message);
 }
 
 /** Refuses a payment that does not cover the request alone. What is in its signer's balance is told to nobody. */
@@ -176,7 +185,7 @@ export function requireCovered({ paidNanoUsd }: PaidRequest, neededNanoUsd: Nano
 }
 
 function inBalance(payer: Address): string {
-  return `its dollars are in the balance of ${payer}: make an API key with POST /api/v1/keys and use that.`;
+  return `its dollars are in the balance of ${payer}, which an API key of POST /api/v1/keys spends`;
 }
 
 function see(id: string): string {
