@@ -1,7 +1,7 @@
 import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { type Address, lowerAddress } from "@inference/protocol/credential";
+import type { Address } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { formatUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { pause } from "@inference/protocol/timers";
@@ -87,7 +87,7 @@ async function requireSigner(
   { quote, paid, client = "" }: { quote: RelayQuote; paid: Paid; client: string | undefined },
 ): Promise<Address> {
   const { authorization } = paid;
-  const address = lowerAddress(authorization.from as Address);
+  const address = authorization.from as Address;
   const signature = paid.signature as Hex;
   const check = () => {
     const hash = hashTypedData(transferTypedData(quote, authorization));

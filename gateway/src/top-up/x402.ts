@@ -1,3 +1,4 @@
+import { lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
 import { signature } from "@inference/protocol/wire/fields";
@@ -86,14 +87,17 @@ export function readPayment(header: string, { quote, at }: { quote: X402Quote; a
     );
   }
   const { accepted, payload: paid } = read.data;
+  const { from, to, value, validAfter, validBefore } = paid.authorization;
   if (accepted.network !== networkOf(quote))
     refuse(`The payment is on ${accepted.network}. Pay on ${networkOf(quote)}.`);
   if (!isSame(accepted.asset, quote.stablecoin.address)) refuse(`Pay with ${quote.stablecoin.address}.`);
-  if (!isSame(paid.authorization.to, quote.x402.pay_to)) refuse(`Pay to ${quote.x402.pay_to}.`);
-  const leftMs = Number(paid.authorization.validBefore) * 1_000 - at;
+  if (!isSame(to, quote.x402.pay_to)) refuse(`Pay to ${quote.x402.pay_to}.`);
+  if ([value, validAfter].some((uint) => BigInt(uint) >> 256n > 0n)) refuse("Its numbers must be below 2^256.");
+  const leftMs = Number(validBefore) * 1_000 - at;
   if (leftMs < -limits.idempotencyMs) refuse("The payment's time has passed.");
   if (leftMs > limits.idempotencyMs) refuse("`validBefore` must be at most 24 h away.");
-  return paid;
+  // An address without the letters' case, which nothing checks then.
+  return { ...paid, authorization: { ...paid.authorization, from: lowerAddress(from), to: lowerAddress(to) } };
 }
 
 function parsed(header: string): unknown {

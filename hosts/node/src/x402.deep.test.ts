@@ -178,6 +178,8 @@ test("no request with a payment makes a signature check of another form pass", a
     ).toString("base64"),
   });
   const { signature } = sent.payload as { signature: Hex };
+  const swap = (letter: string) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase());
+  const misspelt = `0x${authorization.from.slice(2).replace(/[a-fA-F]/, swap)}`;
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
   const highS = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
   const other = signature.endsWith("1b") ? "1c" : "1b";
@@ -186,13 +188,17 @@ test("no request with a payment makes a signature check of another form pass", a
     with_(signature, { value: "200000" }),
     with_(signature, { validBefore: String(Number(authorization.validBefore) + 1) }),
     with_(signature, { from: x402Payer().account.address }),
+    with_(signature, { from: misspelt, value: "3" }),
+    with_(signature, { value: "9".repeat(78) }),
+    with_(signature, { validAfter: "9".repeat(78) }),
     with_("0x"),
     with_(`${signature}${"00".repeat(64)}`),
   ];
   for (const each of forms) {
     const refused = await (await send(each)).text();
-    match(refused, /invalid_signature|must be the base64/);
+    match(refused, /invalid_signature|must be the base64|below 2\^256/);
     doesNotMatch(refused, /available/);
   }
   equal(paidTimes(), 0);
+  equal((await send(with_(signature, { from: misspelt }))).status, 200, "letters' case is no part of an address");
 });
