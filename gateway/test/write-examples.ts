@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 const root = new URL("../../", import.meta.url);
 
 export const bundles = {
-  "gateway/src/docs/generated/examples.json": ["first-key.mjs", "skill.md", ...filesIn("first-request")],
+  "gateway/src/docs/generated/examples.json": ["first-key.mjs", ...filesIn("skill"), ...filesIn("first-request")],
   "protocol/src/generated/tool-setups.json": filesIn("tools"),
 };
 

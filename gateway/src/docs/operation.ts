@@ -48,6 +48,8 @@ export type DocumentedGateway = {
   baseUrl: string;
   /** The primary chain first. */
   chainIds: readonly number[];
+  /** Whether a relay sends what programs sign. */
+  hasRelay: boolean;
   /** A chat model. */
   model: string;
   /** For coding tools. `why` is a sentence for the reader; null while no prices are in force. */

@@ -30,7 +30,7 @@ const examples = new WeakMap<PriceSnapshot, Examples>();
 /** The gateway as its documentation names it. */
 export function documented(gateway: Gateway): DocumentedGateway {
   const { baseUrl, chainIds } = gateway.config;
-  return { baseUrl, chainIds, ...examplesOf(pricesInForce(gateway)) };
+  return { baseUrl, chainIds, hasRelay: gateway.relay !== null, ...examplesOf(pricesInForce(gateway)) };
 }
 
 /** Models that are there; a name to replace while no prices are in force. */

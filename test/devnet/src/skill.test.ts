@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { makeSkill } from "@inference/gateway/docs/skill-text";
 import { type Hex, hexToBigInt, hexToNumber } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { readCredits } from "./testing/api.ts";
@@ -13,19 +14,25 @@ before(async () => {
   devnet = await shareDevnet();
 });
 
-test("who follows /skill.md with HTTP and a signing function alone gets an answer and its receipt", async () => {
-  const account = privateKeyToAccount(devnet.ready.wallets[1]?.privateKey ?? "0x");
-  const text = await read("/skill.md");
-  match(text, /^---\nname: [a-z-]{1,64}\ndescription: .{1,1024}\n---\n/);
-  const kept = await follow(stepsOf(text), account);
-  ok(String(kept.answer).length > 3);
-  ok(Number(kept.cost) > 0);
-  const credits = await readCredits(devnet.ready.gatewayUrl, String(kept.key));
-  deepEqual(
-    [credits.total_credits_nano_usd, credits.total_usage_nano_usd],
-    [5_000_000_000, Math.round(Number(kept.cost) * 1e9)],
-  );
-});
+for (const [wallet, how] of process.env.DEEP === "1"
+  ? (["signature", "transaction"] as const).entries()
+  : ([[0, "signature"]] as const))
+  test(`who follows /skill.md with HTTP and a signing function alone gets an answer and its receipt, and pays by ${how}`, async () => {
+    const account = privateKeyToAccount(devnet.ready.wallets[wallet + 1]?.privateKey ?? "0x");
+    const shown = await read("/skill.md");
+    match(shown, /^---\nname: [a-z-]{1,64}\ndescription: .{1,1024}\n---\n/);
+    const [, model = ""] = /"model": "(.*?)"/.exec(shown) ?? [];
+    const text = makeSkill({ baseUrl: devnet.ready.gatewayUrl, model, hasRelay: how === "signature" });
+    if (how === "signature") equal(text, shown);
+    const kept = await follow(stepsOf(text), account);
+    ok(String(kept.answer).length > 3);
+    ok(Number(kept.cost) > 0);
+    const credits = await readCredits(devnet.ready.gatewayUrl, String(kept.key));
+    deepEqual(
+      [credits.total_credits_nano_usd, credits.total_usage_nano_usd],
+      [5_000_000_000, Math.round(Number(kept.cost) * 1e9)],
+    );
+  });
 
 test("/llms.txt has the same steps", async () => {
   deepEqual(stepsOf(between(await read("/llms.txt"), "### 1.", "### Later")), stepsOf(await read("/skill.md")));
@@ -75,8 +82,9 @@ async function follow(steps: readonly Step[], account: PrivateKeyAccount): Promi
       }
     } else if (step.kind === "sign") {
       const text = filled(step.text, kept);
-      kept[step.name] =
-        step.using === "sign_message" ? await account.signMessage({ message: text }) : await signed(text);
+      const sign = signers[step.using];
+      ok(sign !== undefined, `the skill says what \`${step.using}\` does`);
+      kept[step.name] = await sign(account, text);
     } else {
       while (!isWanted(at(answer, step.path), step.wanted)) {
         await pause(1_000);
@@ -85,8 +93,13 @@ async function follow(steps: readonly Step[], account: PrivateKeyAccount): Promi
     }
   }
   return kept;
+}
 
-  async function signed(text: string): Promise<Hex> {
+/** The functions that the skill asks for. */
+const signers: Readonly<Record<string, (account: PrivateKeyAccount, text: string) => Promise<Hex>>> = {
+  sign_message: (account, message) => account.signMessage({ message }),
+  sign_typed_data: (account, text) => account.signTypedData(JSON.parse(text)),
+  sign_transaction(account, text) {
     const { chainId, nonce, gasPrice, gas, to, value, data } = JSON.parse(text) as Record<string, Hex>;
     return account.signTransaction({
       type: "legacy",
@@ -95,8 +108,8 @@ async function follow(steps: readonly Step[], account: PrivateKeyAccount): Promi
       ...{ gasPrice: hexToBigInt(gasPrice ?? "0x"), gas: hexToBigInt(gas ?? "0x"), value: hexToBigInt(value ?? "0x") },
       ...{ to: to ?? "0x", data: data ?? "0x" },
     });
-  }
-}
+  },
+};
 
 /** Sends a printed request without a change. A failure ends the run. */
 async function send(text: string, kept: Readonly<Record<string, unknown>>): Promise<unknown> {
@@ -117,7 +130,9 @@ async function send(text: string, kept: Readonly<Record<string, unknown>>): Prom
 function filled(text: string, kept: Readonly<Record<string, unknown>>, isJson = false): string {
   return text.replace(/\{(\w+)(:hex)?\}/g, (_, name: string, hex?: string) => {
     ok(name in kept, `\`${name}\` was kept by no step`);
-    const value = String(kept[name]);
+    const given = kept[name];
+    if (typeof given === "object") return JSON.stringify(given);
+    const value = String(given);
     if (hex !== undefined) return value.slice(2).toLowerCase();
     return isJson ? JSON.stringify(value).slice(1, -1) : value;
   });
