@@ -24,6 +24,14 @@ import {
   receipts,
   statementUses,
 } from "./spending.ts";
+import {
+  type SignedTopUp,
+  sendTopUp,
+  signTopUp,
+  type TopUpOptions,
+  type TopUpWaiting,
+  topUpWithKey,
+} from "./top-up.ts";
 import { type VerifyOptions, verify } from "./verify/verify.ts";
 import { addWebhook, listDeliveries, listWebhooks, removeWebhook, testWebhook, type WebhookTerms } from "./webhooks.ts";
 
@@ -43,6 +51,9 @@ export function createClient(options: ConnectionOptions) {
     resume: (kept: BegunTransaction, options?: SendOptions) => resume(connection, kept, options),
     runPayment: (payment: Payment, options: PaymentOptions) => runPayment(connection, payment, options),
     giveUp: (payment: Payment) => giveUp(connection, payment),
+    signTopUp: (options: TopUpOptions) => signTopUp(connection, options),
+    sendTopUp: (signed: SignedTopUp, options?: TopUpWaiting) => sendTopUp(connection, signed, options),
+    topUpWithKey: (options: Parameters<typeof topUpWithKey>[1]) => topUpWithKey(connection, options),
     createKey: (terms?: KeyTerms) => createKey(connection, terms),
     keys: {
       list: () => listKeys(connection),

@@ -10,17 +10,19 @@ import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { privateKeyToAccount } from "viem/accounts";
 import { chainClients } from "./chain-clients.ts";
-import { contractOn, readChain } from "./directory.ts";
+import { contractOn } from "./directory.ts";
 import {
   type BegunTransaction,
   type Client,
   ContractError,
   createClient,
   type Payment,
+  type ProgramPayment,
   type Progress,
   phaseOf,
   RefusedError,
 } from "./index.ts";
+import { dollarScale } from "./pay-dollars.ts";
 
 /** The library against three chains and a gateway. */
 const DOLLAR = 1_000_000n;
@@ -70,6 +72,38 @@ for (const [chainId, pay] of process.env.DEEP === "1" ? PAID : PAID.slice(0, 3))
     deepEqual(stages.slice(-5), ends);
     if (pay !== undefined) equal(stages.includes("approve signed"), pay === "approve");
     equal(await tokensOf(client, chainId), 0n);
+  });
+}
+
+for (const chainId of process.env.DEEP === "1" ? [31_337, 31_338, 31_339] : [31_337]) {
+  test(`a program has a key with dollars of chain ${chainId} by signatures alone, however often it is interrupted`, async () => {
+    const client = clientOf(4);
+    const before = {
+      total: (await client.credits()).total_credits_nano_usd,
+      dollars: await dollarsOf(client, chainId),
+    };
+    const states: ProgramPayment[] = [];
+    const run = (kept: ProgramPayment | null, dies = -1) =>
+      client.topUpWithKey({
+        ...{ amountToken: 2n * DOLLAR, chainId, terms: { name: "program" }, kept },
+        keep(state) {
+          states.push(state);
+          if (states.length === dies) throw new Error("died");
+        },
+      });
+    await rejects(run(null, 1), /died/);
+    await rejects(run(states.at(-1) ?? null, 3), /died/);
+    const [first, again] = [await run(states.at(-1) ?? null), await run(states.at(-1) ?? null)];
+    equal(again.apiKey, first.apiKey);
+    deepEqual([again.topUp.state, again.topUp.id], ["credited", first.topUp.id]);
+    equal(new Set(states.map(({ signed }) => signed?.signature)).size, 1, "signed once");
+    const asProgram = createClient({ gateway: devnet.ready.gatewayUrl, apiKey: first.apiKey });
+    equal((await asProgram.credits()).total_credits_nano_usd, before.total + 2_000_000_000);
+    const fee = BigInt(first.topUp.fee_token);
+    const scale = await dollarScale(client.connection, await chainClients(client.connection, chainId));
+    equal(before.dollars - (await dollarsOf(client, chainId)), (2n * DOLLAR + fee) * scale);
+    await rejects(client.signTopUp({ amountToken: DOLLAR, chainId, maxFeeToken: fee - 1n }), { code: "cost_too_high" });
+    await rejects(client.signTopUp({ amountToken: 10n ** 14n, chainId }), { errorName: "ERC20InsufficientBalance" });
   });
 }
 
@@ -201,9 +235,9 @@ async function tokensOf({ connection }: Client, chainId: number): Promise<bigint
   return reader.readContract({ address, abi: inferenceTokenAbi, functionName: "balanceOf", args });
 }
 
-async function dollarsOf({ connection }: Client): Promise<bigint> {
-  const { reader } = await chainClients(connection);
-  const address = contractOn(connection, await readChain(connection), "stablecoin");
+async function dollarsOf({ connection }: Client, chainId?: number): Promise<bigint> {
+  const { reader, entry } = await chainClients(connection, chainId);
+  const address = contractOn(connection, entry, "stablecoin");
   const args = [connection.account?.address ?? "0x"] as const;
   return reader.readContract({ address, abi: stablecoinAbi, functionName: "balanceOf", args });
 }

@@ -58,6 +58,7 @@ export class ContractError extends Error {
  * - `wrong_contract`: a contract is not what the gateway says
  * - `no_market`: the gateway names no market of the token, or it has too few
  * - `price_moved`: the market asks more than the limit
+ * - `top_up_failed`: a relay can no longer make a payment: the message says what was paid
  * - `wallet_rejected`: the owner of the wallet declined
  * - `wallet_failed`: the wallet failed for another reason
  */
@@ -86,6 +87,7 @@ export type ClientErrorCode =
   | "wrong_contract"
   | "no_market"
   | "price_moved"
+  | "top_up_failed"
   | "wallet_rejected"
   | "wallet_failed";
 

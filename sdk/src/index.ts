@@ -49,6 +49,7 @@ export { MAX_COST_WEI, type SendOptions, type SignedTransaction } from "./send.t
 export { signIn } from "./session.ts";
 export { createSignedKey } from "./signed-key.ts";
 export * from "./spending.ts";
+export * from "./top-up.ts";
 export { collectBill } from "./verify/collect.ts";
 export { askChain } from "./verify/collect-chain.ts";
 export type { Evidence, Period, RequestLog } from "./verify/evidence.ts";
