@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { accountPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { OBJECT_VERSION } from "./own-schema.ts";
+import { OBJECT_VERSION } from "./row-log.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 let chain: PrimaryChain;

@@ -7,7 +7,7 @@ import type { Bindings } from "./bindings.ts";
 import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
-import { OBJECT_VERSION } from "./own-schema.ts";
+import { OBJECT_VERSION } from "./row-log.ts";
 import { edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ForgettableTable, OverdueQuery } from "@inference/ledger/client";
-import { type Change, isHold, type KeyRow, type ReceiptRow, type Row, type TableName } from "@inference/ledger/tables";
+import {
+  type BillRow,
+  type Change,
+  isHold,
+  type KeyRow,
+  type ReceiptRow,
+  type Row,
+  type TableName,
+} from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import fc from "fast-check";
 import { openOwnRows } from "./own-rows.ts";
@@ -9,11 +17,11 @@ import { exampleRow } from "./testing/example-rows.ts";
 import { openNodeStorage } from "./testing/node-storage.ts";
 
 /**
- * Memory over a log over tables is one thing: a map of rows. Reads equal the map, however writes, commits, failures,
+ * Memory over a log over segments is one thing: a map of rows. Reads equal the map, however writes, commits, failures,
  * forgetting and a small log alternate.
  */
 const partition = "account:0x00000000000000000000000000000000000000aa";
-const written: TableName[] = ["budget", "counter", "key", "nonce", "receipt", "outbox", "use", "session"];
+const written: TableName[] = ["budget", "bill", "key", "nonce", "receipt", "outbox", "use", "session"];
 
 const ids = Array.from({ length: 8 }, (_, n) => `id_${n}`);
 const id = fc.constantFrom(...ids);
@@ -42,7 +50,7 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
-  /** Starts with rows in every table, or without rows. */
+  /** Starts with rows of every kind, or without rows. */
   begins: fc.constantFrom("full" as const, "empty" as const),
   bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
@@ -54,7 +62,7 @@ type Model = Map<string, { table: TableName; id: string; row: Row }>;
 const NUM_RUNS = process.env.DEEP === "1" ? 5_000 : 30;
 const count = { folds: 0, failures: 0, failedWrites: 0 };
 
-test("an object's rows equal a map of them, through all changes of memory, log and tables", () => {
+test("an object's rows equal a map of them, through all changes of memory, log and segments", () => {
   fc.assert(fc.property(plan, play), { numRuns: NUM_RUNS });
   console.log(JSON.stringify(count));
   assert.ok(count.folds > NUM_RUNS && count.failures > NUM_RUNS / 4, JSON.stringify(count));
@@ -64,7 +72,7 @@ test("an object's rows equal a map of them, through all changes of memory, log a
 function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
   let rows = openOwnRows(storage, { slots: 1, characters: 0 });
-  // All there is, in its tables: so much more is to be found behind what goes.
+  // All there is, in segments: so much more is to be found behind what goes.
   const first = (begins === "empty" ? [] : written).flatMap((table) =>
     ids.map((id, seed) => toChange({ table, id, seed, isGone: false })),
   );
@@ -181,6 +189,8 @@ function check(rows: ReturnType<typeof openOwnRows>, model: Model, { from, until
     lapsed.map(({ hold }) => hold.leaseUntil),
     leases.filter((lease) => lease < at).slice(0, limit),
   );
+  const dueTimes = (all("bill") as BillRow[]).flatMap(({ dueAt }) => dueAt ?? []);
+  assert.equal(rows.dueAt("bill"), dueTimes.length === 0 ? undefined : Math.min(...dueTimes));
   for (const one of lapsed) assert.deepEqual(one, { partition, hold: model.get(`receipt ${one.hold.id}`)?.row });
   for (const table of forgettableTables) checkForgetting(rows, all(table), { table, at, limit });
 }

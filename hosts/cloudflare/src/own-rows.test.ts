@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStatements } from "@inference/ledger/schema";
 import type { Change, ReceiptRow, TableName } from "@inference/ledger/tables";
 import { openOwnRows } from "./own-rows.ts";
-import { OBJECT_VERSION } from "./own-schema.ts";
+import { OBJECT_VERSION } from "./row-log.ts";
 import { exampleRow } from "./testing/example-rows.ts";
 import { type NodeStorage, openNodeStorage } from "./testing/node-storage.ts";
 
@@ -23,11 +22,11 @@ function commit(rows: ReturnType<typeof openOwnRows>, ...changes: Change[]): voi
   rows.commit();
 }
 
-/** How often each table was written, by a row each. */
+/** How often each table of SQLite was written, by a row each. */
 function writes({ statements }: NodeStorage): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const statement of statements) {
-    const table = /(?:INSERT INTO|DELETE FROM|UPDATE) (?!schema)(\w+)/.exec(statement)?.[1];
+    const table = /(?:INSERT INTO|DELETE FROM|UPDATE) (\w+)/.exec(statement)?.[1];
     if (table !== undefined) counts[table] = (counts[table] ?? 0) + 1;
   }
   return counts;
@@ -39,9 +38,10 @@ function rowsOf({ database }: NodeStorage, table: string): number {
   return has ? Number(database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows) : 0;
 }
 
-/** The ids of each segment of a table. */
-function idsIn({ database }: NodeStorage, table: TableName): string[][] {
-  const segments = database.prepare("SELECT rows FROM segment WHERE name = ? ORDER BY start").all(table);
+/** The ids of each segment of a kind. */
+function idsIn(storage: NodeStorage, kind: string): string[][] {
+  if (!tablesOf(storage).includes("segment")) return [];
+  const segments = storage.database.prepare("SELECT rows FROM segment WHERE kind = ? ORDER BY start").all(kind);
   return segments.map((segment) => {
     const [names = [], ...rows] = JSON.parse(String(segment.rows)) as [string[], ...unknown[][]];
     return rows.map((row) => String(row[names.indexOf("id")]));
@@ -53,7 +53,7 @@ function tablesOf({ database }: NodeStorage): string[] {
   return tables.map(({ name }) => String(name));
 }
 
-test("an object has the tables that its rows need, and one that was only asked has none", () => {
+test("an object that was only asked has nothing, and segments come with the first fold", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 2, characters: 100_000 });
   const own = rows.of(partition);
@@ -62,14 +62,26 @@ test("an object has the tables that its rows need, and one that was only asked h
   assert.deepEqual([rows.firstLease(), rows.firstKept("receipt"), rows.isEmpty()], [undefined, undefined, true]);
   assert.deepEqual(tablesOf(storage), []);
   for (let n = 0; n < 2; n += 1) commit(rows, put("receipt", `req_${n}`));
-  assert.deepEqual(tablesOf(storage), ["log", "schema"]);
+  assert.deepEqual(tablesOf(storage), ["log"]);
   commit(rows, put("receipt", "req_2"));
-  assert.deepEqual(tablesOf(storage), ["log", "schema", "segment"]);
-  for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
-  assert.deepEqual(tablesOf(storage), ["budget_row", "log", "schema", "segment"]);
+  assert.deepEqual(tablesOf(storage), ["log", "segment"]);
 });
 
-test("an object whose rows are all gone is empty, in its log or in its tables", () => {
+test("to open an object writes nothing, whatever is in it", () => {
+  const storage = openNodeStorage();
+  const bounds = { slots: 2, characters: 1_000 };
+  const rows = openOwnRows(storage, bounds);
+  for (let n = 0; n < 9; n += 1) commit(rows, put("receipt", `req_${n}`), put("outbox", `${n}>ceiling`));
+  storage.statements.length = 0;
+  const woken = openOwnRows(storage, bounds);
+  assert.deepEqual([woken.undelivered(), woken.of(partition).list("receipt", { limit: 10 }).length], [9, 9]);
+  assert.deepEqual(
+    storage.statements.filter((statement) => !statement.startsWith("SELECT")),
+    [],
+  );
+});
+
+test("an object whose rows are all gone is empty, in its log or in its segments", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 2, characters: 100_000 });
   for (let n = 0; n < 3; n += 1) commit(rows, put("receipt", `req_${n}`), put("nonce", "nonce"));
@@ -97,7 +109,7 @@ test("a long log is rewritten as one row, and a short one stays", () => {
   assert.equal(openOwnRows(storage).of(partition).get("total", "day")?.requests, 8);
 });
 
-test("a commit is one row of the log, whatever it changed, and a row that changed often is written into its table once", () => {
+test("a commit is one row of the log, whatever it changed, and a fold writes each kind's rows together", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 10, characters: 100_000 });
   storage.statements.length = 0;
@@ -108,11 +120,12 @@ test("a commit is one row of the log, whatever it changed, and a row that change
   const logged = storage.database.prepare("SELECT changes FROM log").all();
   for (const { changes } of logged) assert.equal((JSON.parse(String(changes)) as Change[]).length, 2);
   commit(rows, put("counter", "balance@0", { settledNanoUsd: 10 }));
-  assert.deepEqual(writes(storage), { log: 11, counter_row: 1, segment: 1 });
+  assert.deepEqual(writes(storage), { log: 11, segment: 2 });
+  assert.deepEqual([idsIn(storage, "counter"), idsIn(storage, "receipt").flat().length], [[["balance@0"]], 10]);
   assert.equal(rowsOf(storage, "log"), 10);
 });
 
-test("a row that came and went while the log had it costs its table nothing, and its return only what it writes", () => {
+test("a row that came and went while the log had it costs nothing, and its return only what it writes", () => {
   const storage = openNodeStorage();
   // A fold with each commit in which the row is gone.
   const rows = openOwnRows(storage, { slots: 2, characters: 100_000 });
@@ -129,36 +142,54 @@ test("a row that came and went while the log had it costs its table nothing, and
   assert.deepEqual(writes(storage), { log: 21 });
   assert.equal(storage.statements.filter((statement) => statement.startsWith("SELECT")).length, 0);
 
+  // Its kind's one segment, with the one of the budget.
   commit(rows, put("told", "account"));
   for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
-  assert.equal(writes(storage).told_row, 1);
+  assert.deepEqual(idsIn(storage, "told"), [["account"]]);
   for (let n = 0; n < 4; n += 1) commit(rows, gone("told", "account"));
-  assert.equal(writes(storage).told_row, 2);
+  assert.deepEqual(idsIn(storage, "told"), []);
   assert.equal(openOwnRows(storage).of(partition).get("told", "account"), undefined);
 });
 
-test("holds that are open stay in the log when it is folded, unless they are many", () => {
-  const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, characters: 4_000 });
+test("open rows stay in the log when it is folded, unless they are many, and are found again either way", () => {
   const open = { state: "open" };
-  for (let n = 0; n < 8; n += 1) commit(rows, put("receipt", `req_${n}`, open), put("budget", "balance"));
-  assert.equal(rowsOf(storage, "budget_row"), 1);
-  const before = rowsOf(storage, "receipt_row");
-  const [first] = rows.lapsedHolds(Number.MAX_SAFE_INTEGER, 100);
-  assert.equal(first?.partition, partition);
-  assert.equal(openOwnRows(storage).lapsedHolds(Number.MAX_SAFE_INTEGER, 100).length, 8);
-  assert.ok(before > 0 && before < 8, `${before} of eight have left a log of 4,000 characters`);
+  const storage = openNodeStorage();
+  const bounds = { slots: 3, characters: 4_000 };
+  const rows = openOwnRows(storage, bounds);
+  for (let n = 0; n < 8; n += 1) commit(rows, put("receipt", `req_${n}`, open), put("bill", "bill", { dueAt: n }));
+  const spilled = idsIn(storage, "open receipt").flat().length;
+  assert.ok(spilled > 0 && spilled < 8, `${spilled} of eight have left a log of 4,000 characters`);
+  for (const one of [rows, openOwnRows(storage, bounds)]) {
+    assert.equal(one.lapsedHolds(Number.MAX_SAFE_INTEGER, 100).length, 8);
+    assert.deepEqual([one.of(partition).holds().length, one.dueAt("bill")], [8, 7]);
+  }
+  for (let n = 0; n < 8; n += 1) commit(rows, put("receipt", `req_${n}`), put("bill", "bill", { dueAt: null }));
+  for (let n = 0; n < 4; n += 1) commit(rows, put("budget", "balance"));
+  assert.deepEqual([idsIn(storage, "open receipt"), idsIn(storage, "open bill")], [[], []]);
+  for (const one of [rows, openOwnRows(storage, bounds)]) {
+    assert.deepEqual([one.of(partition).holds(), one.dueAt("bill"), one.firstLease()], [[], undefined, undefined]);
+    assert.equal(one.of(partition).list("receipt", { limit: 10 }).length, 8);
+  }
 
   const roomy = openNodeStorage();
   const others = openOwnRows(roomy, { slots: 3, characters: 100_000 });
   for (let n = 0; n < 8; n += 1) commit(others, put("receipt", `req_${n}`, open));
-  assert.equal(rowsOf(roomy, "receipt_row"), 0);
-  for (let n = 0; n < 8; n += 1) commit(others, put("receipt", `req_${n}`, { state: "settled" }));
-  for (let n = 0; n < 3; n += 1) commit(others, put("budget", "balance"));
-  assert.deepEqual([rowsOf(roomy, "receipt_row"), rowsOf(roomy, "segment")], [0, 1]);
+  assert.deepEqual([idsIn(roomy, "open receipt"), idsIn(roomy, "receipt")], [[], []]);
 });
 
-test("more than a row of the log may have goes into the tables at once", () => {
+test("deliveries that could not be made for long are written once, and not again with each fold", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 2, characters: 4_000 });
+  for (let n = 100; n < 140; n += 1) commit(rows, put("outbox", `${n}>ceiling`));
+  storage.statements.length = 0;
+  for (let n = 0; n < 12; n += 1) commit(rows, put("budget", "balance"));
+  // The first fold moves the last deliveries out of the log.
+  const inAll = idsIn(storage, "open outbox").length;
+  assert.ok(inAll >= 8 && (writes(storage).segment ?? 0) < inAll, `${writes(storage).segment} of ${inAll}`);
+  assert.equal(openOwnRows(storage).undelivered(), 40);
+});
+
+test("more than a row of the log may have goes into segments at once", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage);
   const detail = "x".repeat(100_000);
@@ -190,89 +221,60 @@ test("a fold that fails fails its commit, keeps all that was committed before, a
   assert.deepEqual(idsIn(storage, "receipt"), [["req_0", "req_1", "req_2", "req_3"]]);
 });
 
-/** Tables alone, with all their indexes, as another release of this version may have left them. */
-function openOtherVersion(): NodeStorage {
+test("an object with rows of a version that may not be ignored is refused and left as it is", () => {
   const storage = openNodeStorage();
-  for (const statement of createStatements()) storage.database.exec(statement);
-  storage.database.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
-  storage.database.exec(`INSERT INTO schema VALUES (${OBJECT_VERSION})`);
-  return storage;
+  commit(openOwnRows(storage), put("budget", "balance"));
+  storage.database.exec(`UPDATE log SET version = ${OBJECT_VERSION + 1}`);
+  storage.statements.length = 0;
+  assert.throws(() => openOwnRows(storage), /rows of version 2, and this gateway reads version 1/);
+  assert.deepEqual(writes(storage), {});
+});
+
+/** As from a release that knows more. */
+const later = { table: "gift", id: "g1", row: { id: "g1", to: "somebody" } } as unknown as Change;
+
+for (const bounds of [
+  { slots: 1, characters: 100_000 },
+  { slots: 1, characters: 0 },
+  { slots: 100, characters: 100_000 },
+]) {
+  const where = bounds.slots > 1 ? "the log" : bounds.characters > 0 ? "segments" : "segments of open rows";
+  test(`what only a later version knows passes through ${where}: kinds of rows, and properties`, () => {
+    const storage = openNodeStorage();
+    const own = () => openOwnRows(storage, bounds);
+    commit(
+      own(),
+      later,
+      put("total", "day", { cachedTokens: 7 }),
+      put("total", "week"),
+      put("use", "req_1", { more: 8 }),
+    );
+    for (let n = 0; n < 3; n += 1) commit(own(), put("budget", "balance"));
+    // Written by this version, which does not name the property.
+    const { cachedTokens, ...row } = own().of(partition).get("total", "day") as object as { cachedTokens: number };
+    commit(own(), { table: "total", id: "day", row: { ...row, requests: 5 } } as unknown as Change);
+    for (let n = 0; n < 3; n += 1) commit(own(), put("budget", "balance"));
+    own().shorten();
+    const rows = own().of(partition) as { get(table: string, id: string): unknown };
+    const found = rows.get("total", "day") as { requests: number; cachedTokens: number };
+    assert.deepEqual([cachedTokens, found.requests, found.cachedTokens], [7, 5, 7]);
+    assert.equal((rows.get("use", "req_1") as { more: number }).more, 8);
+    assert.deepEqual(rows.get("gift", "g1"), later.row);
+    assert.equal(own().isEmpty(), false);
+  });
 }
 
-test("an object of another version is refused and left as it is", () => {
-  for (const version of [0, OBJECT_VERSION - 1, OBJECT_VERSION + 1]) {
-    const storage = openOtherVersion();
-    storage.database.exec(`UPDATE schema SET version = ${version}`);
-    assert.throws(() => openOwnRows(storage), /This object has schema/);
-    assert.equal(storage.database.prepare("SELECT name FROM sqlite_master WHERE name = 'log'").get(), undefined);
+test("a property that an earlier version did not know is null", () => {
+  for (const bounds of [
+    { slots: 100, characters: 100_000 },
+    { slots: 1, characters: 100_000 },
+  ]) {
+    const storage = openNodeStorage();
+    const { upstreamId, ...row } = exampleRow("receipt", "req_1", 1) as ReceiptRow;
+    commit(openOwnRows(storage, bounds), { table: "receipt", id: "req_1", row: { ...row, state: "settled" } as never });
+    commit(openOwnRows(storage, bounds), put("budget", "balance"));
+    assert.equal(openOwnRows(storage, bounds).of(partition).get("receipt", "req_1")?.upstreamId, null);
   }
-});
-
-test("a property that a row of the log does not name keeps its value, or is null", () => {
-  const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
-  const named = { state: "settled", upstreamId: "in its segment" };
-  commit(rows, put("receipt", "req_1", named));
-  for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
-  assert.deepEqual(idsIn(storage, "receipt"), [["req_1"]]);
-  for (const id of ["req_1", "req_2"]) {
-    const { upstreamId, ...row } = exampleRow("receipt", id, 1) as ReceiptRow;
-    commit(rows, { table: "receipt", id, row: { ...row, state: "released" } as ReceiptRow });
-  }
-  const own = openOwnRows(storage).of(partition);
-  const found = ["req_1", "req_2"].map((id) => own.get("receipt", id));
-  assert.deepEqual(
-    found.map((hold) => [hold?.state, hold?.upstreamId]),
-    [
-      ["released", "in its segment"],
-      ["released", null],
-    ],
-  );
-});
-
-test("a column that only a later version knows is kept in memory, log and table by one that does not", () => {
-  const storage = openOtherVersion();
-  storage.database.exec("ALTER TABLE total_row ADD COLUMN cached_tokens INTEGER");
-  const later = openOwnRows(storage, { slots: 3, characters: 100_000 });
-  commit(later, put("total", "day", { cachedTokens: 7 }));
-  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
-  const { requests } = rows.of(partition).get("total", "day") ?? {};
-  for (let n = 0; n < 5; n += 1) commit(rows, put("total", "day", { requests: Number(requests) + n }));
-  const stored = storage.database.prepare("SELECT requests, cached_tokens FROM total_row").get();
-  assert.deepEqual({ ...stored }, { requests: Number(requests) + 2, cached_tokens: 7 });
-});
-
-test("a column that only a later version knows is kept where this version creates the table", () => {
-  const storage = openNodeStorage();
-  commit(openOwnRows(storage), put("total", "day", { cachedTokens: 7 }));
-  const rows = openOwnRows(storage, { slots: 1, characters: 0 });
-  commit(rows, put("total", "day", { requests: 2 }), put("total", "week", { cachedTokens: 8 }));
-  const stored = storage.database.prepare("SELECT id, requests, cached_tokens FROM total_row").all();
-  assert.deepEqual(
-    stored.map(({ id, requests, cached_tokens }) => [id, requests === 2, cached_tokens]),
-    [
-      ["day", true, 7],
-      ["week", false, 8],
-    ],
-  );
-});
-
-test("a column of a segment that only a later version knows is kept by one that does not", () => {
-  const storage = openNodeStorage();
-  const bounds = { slots: 1, characters: 100_000 };
-  const later = openOwnRows(storage, bounds);
-  commit(later, put("use", "req_1", { later: 7 }), put("use", "req_2"));
-  commit(later, put("budget", "balance"));
-  commit(openOwnRows(storage, bounds), put("use", "req_1", { costNanoUsd: 5 }));
-  commit(openOwnRows(storage, bounds), put("use", "req_0"));
-  const segments = storage.database.prepare("SELECT rows FROM segment").all();
-  const [names = [], ...rows] = JSON.parse(String(segments[0]?.rows)) as [string[], ...unknown[][]];
-  const values = rows.map((row) => ["id", "cost_nano_usd", "later"].map((name) => row[names.indexOf(name)]));
-  assert.deepEqual(values, [
-    ["req_0", values[0]?.[1], null],
-    ["req_1", 5, 7],
-    ["req_2", values[2]?.[1], null],
-  ]);
 });
 
 test("a row that comes late goes into the segment of its id, and a segment without rows is gone", () => {

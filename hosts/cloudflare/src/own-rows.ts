@@ -1,23 +1,19 @@
 import type { DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
-import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
+import { byId, type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
-import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import {
-  type AccountRow,
-  type AllowanceRow,
-  type BillRow,
   type Change,
   isHold,
+  type KeyRow,
   type OutboxRow,
   type ReadRows,
   type ReceiptRow,
+  type Row,
   type TableName,
 } from "@inference/ledger/tables";
-import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
-import { type OwnSchema, openSchema } from "./own-schema.ts";
-import { type LogBounds, usualBounds } from "./row-log.ts";
-import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
-import { packedTables } from "./row-segments.ts";
+import { keptFrom } from "@inference/ledger/walks";
+import { type LogBounds, type StoredRow, usualBounds } from "./row-log.ts";
+import { completed, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
@@ -57,23 +53,13 @@ export type OwnRows = {
  */
 export const MOST_UNDELIVERED = 10_000;
 
-/** Opens the rows, and adds columns that the object's tables lack. */
+/** Opens the rows, and writes nothing. */
 export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds): OwnRows {
-  let opened: { schema: OwnSchema; rows: RowMemory } | undefined = open();
-
-  function open(): { schema: OwnSchema; rows: RowMemory } {
-    const schema = storage.transactionSync(() => openSchema(storage.sql));
-    return { schema, rows: openRowMemory(storage, schema, bounds) };
-  }
+  let opened: RowMemory | undefined = openRowMemory(storage, bounds);
 
   function memory(): RowMemory {
-    opened ??= open();
-    return opened.rows;
-  }
-
-  function has(table: TableName): boolean {
-    opened ??= open();
-    return opened.schema.has(table);
+    opened ??= openRowMemory(storage, bounds);
+    return opened;
   }
 
   function store(work: (rows: RowMemory) => void): void {
@@ -91,42 +77,63 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     return memory();
   }
 
-  function select(table: TableName, statement: string, ...values: (string | number)[]): Stored[] {
-    return has(table) ? storage.sql.exec(statement, ...values).toArray() : [];
+  /** The rows that may be open: `RowMemory` has all open ones among them. */
+  function changed<R extends Row>(table: TableName): R[] {
+    return memory()
+      .changed(table)
+      .flatMap(({ row }) => (row as R | null) ?? []);
   }
 
-  function packed(table: TableName, order: "list" | "newest", id: string, limit: number): readonly Stored[] {
-    return packedTables.includes(table) ? memory().segments.list(table, order, id, limit) : [];
-  }
-
-  /** Selects rows before the partition is known, and learns its name from them. */
-  function selectAny(table: TableName, statement: string, ...values: (string | number)[]): Stored[] {
-    const stored = select(table, statement, ...values);
-    for (const { partition } of stored.slice(0, 1)) own(String(partition));
-    return stored;
+  function holds(): ReceiptRow[] {
+    return changed<ReceiptRow>("receipt").filter(isHold);
   }
 
   /** Holds whose lease lapses before a time, the first ones first. */
   function lapsedHolds(at: number, limit: number): LapsedHold[] {
-    const changed = memory().unfolded("receipt");
-    const stored = selectAny("receipt", LAPSED_HOLDS, at, limit + changed.length).map(tableSql.receipt.toRow);
-    const holds = (overlay(stored, changed) as ReceiptRow[]).filter((hold) => isHold(hold) && hold.leaseUntil < at);
-    holds.sort((one, other) => one.leaseUntil - other.leaseUntil);
-    return holds.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
+    const lapsed = holds().filter(({ leaseUntil }) => leaseUntil < at);
+    lapsed.sort((one, other) => one.leaseUntil - other.leaseUntil);
+    return lapsed.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
+  }
+
+  /** Rows of a segment that were not changed since, with the times from which their retention counts. */
+  function keptIn(table: ForgettableTable, rows: Iterable<StoredRow>): { id: string; kept: number }[] {
+    return keptOf(
+      table,
+      Array.from(rows, (row) => completed(table, row)).filter(({ id }) => !memory().isChanged(table, id)),
+    );
+  }
+
+  function firstKept(table: ForgettableTable): number | undefined {
+    let first = least(keptOf(table, changed(table)).map(({ kept }) => kept));
+    for (const segment of memory().segments.byKept(table)) {
+      if (segment.kept >= first) break;
+      first = Math.min(first, least(keptIn(table, segment.rows).map(({ kept }) => kept)));
+    }
+    return first === NEVER ? undefined : first;
+  }
+
+  function overdue(table: ForgettableTable, before: number, { after, limit }: OverdueQuery): OverduePage {
+    const from = after?.id ?? "";
+    const isOverdue = ({ id, kept }: { id: string; kept: number }) => id > from && kept < before;
+    const found: { id: string }[] = [];
+    for (const rows of memory().segments.overdue(table, before, from)) {
+      found.push(...keptIn(table, rows).filter(isOverdue));
+      if (found.length >= limit) break;
+    }
+    found.push(...keptOf(table, changed(table)).filter(isOverdue));
+    const page = found.sort(byId).slice(0, limit);
+    const rows = page.map(({ id }) => ({ partition: memory().partition(), id }));
+    return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
   }
 
   const layers: LayeredRows<RowMemory> = {
     get: (rows, table, id) => rows.get(table, id),
-    changed: (rows, table) => rows.unfolded(table),
-    select: (rows, table, order, id, limit) => [
-      ...select(table, tableSql[table][order], rows.partition(), id, limit),
-      ...packed(table, order, id, limit),
-    ],
-    liveKeys: (rows) => select("key", LIVE_KEYS, rows.partition()),
-    holds(rows) {
-      const stored = select("receipt", HOLDS, rows.partition()).map(tableSql.receipt.toRow);
-      return (overlay(stored, rows.unfolded("receipt")) as ReceiptRow[]).filter(isHold);
-    },
+    changed: (rows, table) => rows.changed(table),
+    select: ({ segments }, table, order, id, limit) =>
+      segments.list(table, order, id, limit).map((row) => completed(table, row)),
+    liveKeys: ({ segments }) =>
+      segments.list("key", "list", "", Number.POSITIVE_INFINITY).map((row) => completed("key", row) as KeyRow),
+    holds,
   };
 
   return {
@@ -135,7 +142,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     write: (partition, changes) => own(partition).write(changes),
     commit: () => store((rows) => rows.commit()),
     acknowledge: (ids) => memory().write(ids.map((id) => ({ table: "outbox", id, row: null }))),
-    outbox: () => memory().outbox(),
+    outbox: () => changed("outbox"),
     undelivered: () => memory().undelivered(),
     hasAcknowledged: () => memory().hasAcknowledged(),
     isEmpty: () => memory().isEmpty(),
@@ -145,56 +152,24 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     },
     lapsedHolds,
     dueAt(table) {
-      const stored = selectAny(table, DUE[table]).map(tableSql[table].toRow);
-      const rows = overlay(stored, memory().unfolded(table)) as (AccountRow | AllowanceRow | BillRow)[];
-      const times = rows.flatMap(({ dueAt }) => dueAt ?? []);
-      return times.length === 0 ? undefined : Math.min(...times);
+      const first = least(changed<Row & { dueAt: number | null }>(table).flatMap(({ dueAt }) => dueAt ?? []));
+      return first === NEVER ? undefined : first;
     },
-    overdue(table, before, page) {
-      const { select: statement, bind, atOf, toPage } = overdueWalks[table];
-      const changed = memory()
-        .unfolded(table)
-        .filter(({ id }) => id > (page.after?.id ?? ""));
-      const limit = page.limit + changed.length;
-      const stored = selectAny(table, statement, ...bind({ ...page, limit }));
-      const inSegments = packed(table, "list", page.after?.id ?? "", limit);
-      const rows = overlay(
-        [
-          ...stored.map(({ id, at }) => ({ id: String(id), at })),
-          ...inSegments.map(({ id, admitted_at: at }) => ({ id: String(id), at })),
-        ],
-        changed,
-        (row) => ({ id: row.id, at: atOf(row) }),
-      );
-      const found = rows.sort(byId).slice(0, page.limit);
-      return toPage(
-        found.map((row) => ({ ...row, partition: memory().partition() })),
-        before,
-        page.limit,
-      );
-    },
-    firstLease: () => lapsedHolds(Number.MAX_SAFE_INTEGER, 1)[0]?.hold.leaseUntil,
-    firstKept(table) {
-      const { first, atOf } = overdueWalks[table];
-      const changed = memory().unfolded(table);
-      const ids = new Set(changed.map(({ id }) => id));
-      const [stored] = select(table, first, JSON.stringify([...ids]));
-      const inSegment = packed(table, "list", "", ids.size + 1).find(({ id }) => !ids.has(String(id)));
-      const times = [
-        stored?.at ?? null,
-        inSegment?.admitted_at ?? null,
-        ...changed.map(({ row }) => (row === null ? null : atOf(row))),
-      ];
-      const known = times.filter((at) => at !== null).map(Number);
-      return known.length === 0 ? undefined : Math.min(...known);
-    },
+    overdue,
+    firstLease: () => lapsedHolds(NEVER, 1)[0]?.hold.leaseUntil,
+    firstKept,
   };
 }
 
-const DUE: Readonly<Record<DueTable, string>> = {
-  account: "SELECT * FROM account_row INDEXED BY due_account WHERE due_at IS NOT NULL",
-  allowance: "SELECT * FROM allowance_row INDEXED BY due_allowance WHERE due_at IS NOT NULL",
-  bill: "SELECT * FROM bill_row INDEXED BY due_bill WHERE due_at IS NOT NULL",
-};
+const NEVER = Number.MAX_SAFE_INTEGER;
 
-type Stored = Readonly<Record<string, unknown>>;
+function keptOf(table: ForgettableTable, rows: readonly Row[]): { id: string; kept: number }[] {
+  return rows.flatMap((row) => {
+    const kept = keptFrom(table, row);
+    return kept === null ? [] : [{ id: row.id, kept }];
+  });
+}
+
+function least(times: readonly number[]): number {
+  return times.reduce((first, at) => Math.min(first, at), NEVER);
+}

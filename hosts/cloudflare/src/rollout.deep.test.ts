@@ -138,7 +138,7 @@ test(`a deploy amid ${ACCOUNTS * STREAMS_EACH} streams loses none of them, and k
 test("the newer version's property of a row survives a write by the older version", async () => {
   front = "former";
   const [{ id, account } = assert.fail()] = open.filter(({ account }) => /[02468ace]$/.test(account));
-  assert.equal(await edge.object(account, "versionOf", id), 2);
+  assert.equal(await edge.object(account, "versionOf", account, id), 2);
   versions = { former: "older", latter: "older" };
   await edge.restart();
   for (const hold of open) await settle(hold);
@@ -146,7 +146,7 @@ test("the newer version's property of a row survives a write by the older versio
   await edge.restart();
   const holds = await edge.rows("receipt", account);
   assert.equal(holds.find((one) => one.id === id)?.state, "settled");
-  assert.equal(await edge.object(account, "versionOf", id), 2);
+  assert.equal(await edge.object(account, "versionOf", account, id), 2);
 });
 
 test("an object whose schema is another version's is refused whole, and nothing is forwarded", async () => {

@@ -1,30 +1,31 @@
 import type { DurableObjectStorage } from "@cloudflare/workers-types";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
-import { columnsOf, sqlName, tableNames } from "@inference/ledger/schema";
-import { type SqlValue, tableSql } from "@inference/ledger/sql";
+import { columnsOf, tableNames } from "@inference/ledger/schema";
+import { type Change, isHold, type ReceiptRow, type Row, type TableName } from "@inference/ledger/tables";
+import { forgettableTables, keptFrom } from "@inference/ledger/walks";
 import {
-  type Change,
-  isHold,
-  type OutboxRow,
-  type ReceiptRow,
-  type Row,
-  type TableName,
-} from "@inference/ledger/tables";
-import type { OwnSchema } from "./own-schema.ts";
-import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
-import { openSegments, packedTables, type Segments, type StoredRow } from "./row-segments.ts";
+  CREATE_LOG,
+  type LogBounds,
+  readLog,
+  type StoredChange,
+  type StoredRow,
+  versionOf,
+  writeLog,
+} from "./row-log.ts";
+import { openSegments, type Segments } from "./row-segments.ts";
 
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * The rows of an object: memory over a log over tables. Writes go to memory, and `commit` appends them to the log as
- * one row. A commit that finds the log full writes each changed row into its table once, and rows of requests that
- * are over into segments. Rows that were created and removed meanwhile cost nothing, and rows that will soon change
- * again stay in the log.
+ * The rows of an object: memory over a log over segments. Writes go to memory, and `commit` appends them to the log as
+ * one row. A commit that finds the log full writes each changed row into the segment of its kind and id. Rows that were
+ * created and removed meanwhile cost nothing.
  *
- * A row of a packed table is in its table or in a segment. It is in its table if it was unresolved
- * when it left the log, or if a version without segments wrote it, and then it stays there.
+ * **Open** rows will soon change again, or are found by something other than their id: holds, deliveries, rows with a
+ * due time, and rows of a kind that only a later version knows. All of them are in memory. They stay in the log when it
+ * is folded. If they are too many, they go into segments of their own, which are read when the object wakes. The
+ * segment of their kind may then have them as they were before.
  *
  * After an error of `commit` it cannot be used, and the caller opens another one.
  */
@@ -34,16 +35,15 @@ export type RowMemory = {
   /** @throws If it was not set. */
   partition(): Partition;
   get(table: TableName, id: string): Row | undefined;
-  /** Writes to memory. Nothing is stored until the next `commit`. */
+  /** Writes to memory, and keeps properties that a row does not name. Nothing is stored until the next `commit`. */
   write(changes: readonly Change[]): void;
   commit(): void;
-  /** The rows that differ from their table and segment. */
-  unfolded(table: TableName): Entry[];
-  /** The rows in segments. */
-  readonly segments: Pick<Segments, "list">;
-  /** Deliveries that are not acknowledged. */
-  outbox(): OutboxRow[];
-  /** The number of those deliveries. */
+  /** The rows that the segments of their kind lack, or have as they were before. All open ones are among them. */
+  changed(table: TableName): Entry[];
+  isChanged(table: TableName, id: string): boolean;
+  /** The rows in segments. Some may have been changed or removed since. */
+  readonly segments: Pick<Segments, "list" | "byKept" | "overdue">;
+  /** The number of deliveries that are not acknowledged. */
   undelivered(): number;
   /** Whether any were acknowledged since the last `commit`. */
   hasAcknowledged(): boolean;
@@ -54,90 +54,154 @@ export type RowMemory = {
 };
 
 /** One row in memory; null: known not to exist. */
-export type Entry = {
-  readonly table: TableName;
-  readonly id: string;
-  row: Row | null;
-  /** Whether its table has the row; undefined: unknown. */
-  isStored: boolean | undefined;
-};
+export type Entry = { readonly table: TableName; readonly id: string; row: Row | null };
 
-export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds: LogBounds): RowMemory {
+export function openRowMemory(storage: ObjectStorage, bounds: LogBounds): RowMemory {
   const { sql } = storage;
-  const tables = new Map<TableName, Map<string, Entry>>(tableNames.map((table) => [table, new Map()]));
+  const names = new Set(
+    sql
+      .exec(STORED)
+      .toArray()
+      .map(({ name }) => name),
+  );
+  let hasLog = names.has("log");
+  const segments = openSegments(sql, {
+    isStored: names.has("segment"),
+    charactersOf: (kind) => bounds.characters / (inOrderOfTime.has(kind) ? 2 : 16),
+    keptFrom: (kind, row) => keptOf(kind, row as unknown as Row),
+  });
+  const tables = new Map<TableName, Map<string, Entry>>();
   let remembered = 0;
   let undelivered = 0;
-  const segments = openSegments(sql, schema, bounds.characters / 2);
-  /** Entries that differ from their tables and segments. */
-  let unfolded = new Set<Entry>();
-  /** Those that are not in the log either. */
+  /** Entries of the log. */
+  let logged = new Set<Entry>();
+  /** Those that are not in the log yet. */
   const unwritten = new Set<Entry>();
-  /** The last id of each table in order of time. */
-  const newest = new Map<TableName, string>();
-  const log = readLog((statement) => (schema.hasLog() ? sql.exec(statement).toArray() : []));
-  let partition = log.partition;
+  /** Entries that the segments of open rows have, perhaps as they were before. */
+  const spilled = new Set<Entry>();
 
-  for (const stored of schema.has("outbox") ? sql.exec("SELECT * FROM outbox_row").toArray() : []) {
-    partition ??= String(stored.partition);
-    const row = tableSql.outbox.toRow(stored);
-    remember({ table: "outbox", id: row.id, row, isStored: true });
-    undelivered += 1;
+  for (const { kind, rows } of segments.all(OPEN)) {
+    if (!kind.startsWith(OPEN)) break;
+    const table = kind.slice(OPEN.length) as TableName;
+    for (const row of rows) spilled.add(set(table, row.id, completed(table, row)));
   }
-  for (const { table, id, row } of log.changes) {
-    change(table, id, row === null ? null : completed(table, row));
+  const { log, changes } = hasLog ? readLog(sql) : noLog();
+  for (const { table, id, row } of changes) {
+    logged.add(set(table as TableName, id, row && completed(table as TableName, row)));
   }
 
   function named(): Partition {
-    if (partition === undefined) throw new Error("These rows are nobody's yet.");
-    return partition;
+    if (log.partition === undefined) throw new Error("These rows are nobody's yet.");
+    return log.partition;
   }
 
   function find(table: TableName, id: string): Entry | undefined {
     return tables.get(table)?.get(id);
   }
 
-  function remember(entry: Entry): Entry {
+  function set(table: TableName, id: string, row: Row | null): Entry {
+    const known = find(table, id);
+    if (table === "outbox") undelivered += Number(row !== null) - Number((known?.row ?? null) !== null);
+    if (known !== undefined) {
+      known.row = row;
+      return known;
+    }
     remembered += 1;
     if (remembered > MOST_REMEMBERED) forgetClean();
-    tables.get(entry.table)?.set(entry.id, entry);
+    const entry: Entry = { table, id, row };
+    const entries = tables.get(table) ?? new Map<string, Entry>();
+    tables.set(table, entries.set(id, entry));
     return entry;
   }
 
   function get(table: TableName, id: string): Row | undefined {
     const known = find(table, id);
     if (known !== undefined) return known.row ?? undefined;
-    if (isNew(table, id)) return undefined;
-    const inTable = readTable(table, id);
-    const stored = inTable ?? readSegment(table, id);
-    const row = stored === undefined ? undefined : tableSql[table].toRow(stored);
-    if (row !== undefined && !staysInMemory(table, row)) return row;
-    remember({ table, id, row: row ?? null, isStored: inTable !== undefined });
-    return row;
+    const stored = segments.get(table, id);
+    const row = stored === undefined ? null : completed(table, stored);
+    if (row === null || staysInMemory(table, row)) set(table, id, row);
+    return row ?? undefined;
   }
 
-  function change(table: TableName, id: string, row: Row | null): Entry {
-    const isStored = isNew(table, id) ? false : undefined;
-    const entry = find(table, id) ?? remember({ table, id, row: null, isStored });
-    if (table === "outbox") undelivered += Number(row !== null) - Number(entry.row !== null);
-    // A property that the row does not have stays, as in the log: a later version may have written it.
-    entry.row = row !== null && entry.row !== null ? { ...entry.row, ...row } : row;
-    unfolded.add(entry);
-    return entry;
+  function write(written: readonly Change[]): void {
+    // Reads first, because a read may fail: a command must be in memory as a whole or not at all.
+    const whole = written.map(({ table, id, row }) => ({ table, id, row: row && { ...get(table, id), ...row } }));
+    for (const { table, id, row } of whole) {
+      const entry = set(table, id, row as Row | null);
+      logged.add(entry);
+      unwritten.add(entry);
+    }
   }
 
   function commit(): void {
     if (unwritten.size === 0) return;
-    const changes = changesText(unwritten);
-    const characters = log.characters + changes.length;
-    const isFull = log.slots >= bounds.slots || characters > bounds.characters;
-    if (!isFull && schema.hasLog()) append(changes);
+    const text = textOf(unwritten);
+    const isFull = log.slots >= bounds.slots || log.characters + text.length > bounds.characters;
+    log.version = Math.max(log.version, versionOf(unwritten));
+    if (!isFull && hasLog) append(text);
     else
       storage.transactionSync(() => {
-        if (!schema.hasLog()) schema.makeLog();
+        makeLog();
         if (isFull) fold();
-        else append(changes);
+        else append(text);
       });
     unwritten.clear();
+  }
+
+  function makeLog(): void {
+    if (!hasLog) sql.exec(CREATE_LOG);
+    hasLog = true;
+  }
+
+  function append(text: string): void {
+    log.slots += 1;
+    log.characters += text.length;
+    writeLog(sql, named(), log, text);
+  }
+
+  function fold(): void {
+    const open = [...logged].filter(isOpen);
+    const text = textOf(open);
+    const staying = new Set(text.length <= bounds.characters / 2 ? open : []);
+    const byKind = new Map<string, Map<string, StoredRow | null>>();
+    const put = (kind: string, id: string, row: Row | null) => {
+      const rows = byKind.get(kind) ?? new Map<string, StoredRow | null>();
+      byKind.set(kind, rows.set(id, row as StoredRow | null));
+    };
+    for (const entry of logged) {
+      if (staying.has(entry)) continue;
+      const { table, id, row } = entry;
+      if (isOpen(entry)) {
+        put(OPEN + table, id, row);
+        spilled.add(entry);
+        continue;
+      }
+      put(table, id, row);
+      if (spilled.delete(entry)) put(OPEN + table, id, null);
+      if (row === null || !staysInMemory(table, row)) tables.get(table)?.delete(id);
+    }
+    for (const [kind, rows] of byKind) segments.write(kind, rows);
+    logged = staying;
+    log.fold += 1;
+    log.slots = 0;
+    log.characters = 0;
+    append(textOf(staying));
+  }
+
+  function shorten(): void {
+    if (!hasLog || unwritten.size > 0) return;
+    const slots = Number(sql.exec("SELECT max(slot) AS slots FROM log").one().slots);
+    if (slots < bounds.slots / 8) return;
+    storage.transactionSync(() => {
+      sql.exec("DROP TABLE log");
+      hasLog = false;
+      log.slots = 0;
+      log.characters = 0;
+      // Segments do not say whose they are, and the log does.
+      if (logged.size === 0 && !segments.exist()) return;
+      makeLog();
+      append(textOf(logged));
+    });
   }
 
   function hasAcknowledged(): boolean {
@@ -145,157 +209,42 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     return false;
   }
 
-  function append(changes: string): void {
-    log.slots += 1;
-    log.characters += changes.length;
-    writeLog(sql, named(), log, changes);
-  }
-
-  function shorten(): void {
-    if (!schema.hasLog()) return;
-    const slots = Number(sql.exec("SELECT max(slot) AS slots FROM log").one().slots);
-    if (slots < bounds.slots / 8 || unwritten.size > 0) return;
-    storage.transactionSync(() => {
-      schema.dropLog();
-      log.slots = 0;
-      log.characters = 0;
-      // Segments do not say whose they are, and the log does.
-      if (unfolded.size === 0 && !schema.hasSegments()) return;
-      schema.makeLog();
-      append(changesText(unfolded));
-    });
-  }
-
   function isEmpty(): boolean {
     if (unwritten.size > 0) return false;
-    const gone = Map.groupBy(unfolded, ({ table }) => table);
-    return tableNames.every((table) => {
-      const removed = gone.get(table) ?? [];
-      if (removed.some(({ row }) => row !== null)) return false;
-      const ids = new Set(removed.map(({ id }) => id));
-      const few = `SELECT id FROM ${sqlName(table)} LIMIT ?`;
-      const inTable = schema.has(table) ? sql.exec(few, ids.size + 1).toArray() : [];
-      const inSegments = isPackable(table) ? segments.list(table, "list", "", ids.size + 1) : [];
-      return [...inTable, ...inSegments].every(({ id }) => ids.has(String(id)));
-    });
-  }
-
-  function fold(): void {
-    const moving = [...unfolded].filter(isMoving);
-    const text = changesText(moving);
-    const kept = new Set(text.length <= bounds.characters / 2 ? moving : []);
-    const packed = new Map<TableName, Map<string, Row | null>>();
-    for (const entry of unfolded) {
-      if (kept.has(entry)) continue;
-      if (!isPackable(entry.table)) store(entry);
-      else pack(entry, packed);
+    for (const entry of [...logged, ...spilled]) if (entry.row !== null) return false;
+    for (const { kind, rows } of segments.all("")) {
+      const table = (kind.startsWith(OPEN) ? kind.slice(OPEN.length) : kind) as TableName;
+      for (const { id } of rows) {
+        if (!isChanged(find(table, id))) return false;
+      }
     }
-    for (const [table, rows] of packed) segments.write(table, rows);
-    unfolded = kept;
-    const changes = kept.size === 0 ? "[]" : text;
-    log.fold += 1;
-    log.slots = 1;
-    log.characters = changes.length;
-    writeLog(sql, named(), log, changes);
+    return true;
   }
 
-  /** Stores a row where it is, or else in its table if it is unresolved, and in a segment if it is not. */
-  function pack(entry: Entry, packed: Map<TableName, Map<string, Row | null>>): void {
-    const { table, id, row } = entry;
-    entry.isStored ??= readTable(table, id) !== undefined;
-    const isForTable = entry.isStored || isMoving(entry);
-    if (!entry.isStored) {
-      const rows = packed.get(table) ?? new Map<string, Row | null>();
-      packed.set(table, rows.set(id, isForTable ? null : row));
-    }
-    if (isForTable) store(entry);
-    else if (row !== null) {
-      tables.get(table)?.delete(id);
-      noteNewest(table, id);
-    }
+  function isChanged(entry: Entry | undefined): boolean {
+    return entry !== undefined && (logged.has(entry) || spilled.has(entry));
   }
 
-  function store(entry: Entry): void {
-    const { table, id, row } = entry;
-    if (row !== null) upsert(table, row);
-    else if (entry.isStored !== false && schema.has(table)) sql.exec(tableSql[table].remove, named(), id);
-    entry.isStored = row !== null;
-    if (row === null ? table === "outbox" : !staysInMemory(table, row)) tables.get(table)?.delete(id);
-  }
-
-  function upsert(table: TableName, row: Row): void {
-    schema.makeFor(table, row);
-    sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(named(), row));
-    noteNewest(table, row.id);
-    for (const { property, column } of schema.later(table)) {
-      const value = (row as unknown as Record<string, SqlValue | undefined>)[property];
-      if (value === undefined) continue;
-      sql.exec(`UPDATE ${sqlName(table)} SET ${column} = ? WHERE partition = ? AND id = ?`, value, named(), row.id);
-    }
-  }
-
-  function noteNewest(table: TableName, id: string): void {
-    if ((newest.get(table) ?? id) < id) newest.set(table, id);
-  }
-
-  function readTable(table: TableName, id: string): StoredRow | undefined {
-    if (!schema.has(table)) return undefined;
-    return sql.exec(tableSql[table].select, named(), id).toArray()[0];
-  }
-
-  function readSegment(table: TableName, id: string): StoredRow | undefined {
-    return isPackable(table) ? segments.get(table, id) : undefined;
-  }
-
-  /** Whether a row is certainly not in its table: the whole outbox is in memory, and ids in order of time only grow. */
-  function isNew(table: TableName, id: string): boolean {
-    if (table === "outbox") return true;
-    if (!isPackable(table)) return !schema.has(table);
-    let last = newest.get(table);
-    if (last === undefined) {
-      const inTable = schema.has(table) ? sql.exec(`SELECT max(id) AS id FROM ${sqlName(table)}`).one().id : null;
-      const [inSegment] = segments.list(table, "newest", AFTER_ALL, 1);
-      last = [String(inTable ?? ""), String(inSegment?.id ?? "")].sort()[1] ?? "";
-      newest.set(table, last);
-    }
-    return id > last;
-  }
-
-  /** Adds the columns that a row of the log lacks, because an older version wrote it. */
-  function completed(table: TableName, row: Row): Row {
-    const values = row as unknown as Readonly<Record<string, unknown>>;
-    const lacking = columnsOf(table).filter(({ property }) => values[property] === undefined);
-    if (lacking.length === 0) return row;
-    const before = readTable(table, row.id) ?? readSegment(table, row.id);
-    const found = lacking.map(({ property, column }) => [property, before?.[column] ?? null]);
-    return { ...row, ...Object.fromEntries(found) };
-  }
-
-  /** Drops entries that can be read again, except the outbox. */
+  /** Drops entries that can be read again. */
   function forgetClean(): void {
     remembered = 0;
-    for (const [table, entries] of tables) {
-      if (table === "outbox") continue;
-      for (const [id, entry] of entries) if (!unfolded.has(entry)) entries.delete(id);
+    for (const entries of tables.values()) {
+      for (const [id, entry] of entries) if (!isChanged(entry)) entries.delete(id);
     }
   }
 
   return {
     partition: named,
     own(name) {
-      partition ??= name;
-      if (partition !== name) throw new Error(`These rows are those of ${partition}, and not of ${name}.`);
+      log.partition ??= name;
+      if (log.partition !== name) throw new Error(`These rows are those of ${log.partition}, and not of ${name}.`);
     },
     get,
-    write(changes) {
-      // Reads first, because a read may fail: a command must be in memory as a whole or not at all.
-      for (const { table, id } of changes) isNew(table, id);
-      for (const { table, id, row } of changes) unwritten.add(change(table, id, row));
-    },
+    write,
     commit,
     segments,
-    unfolded: (table) => [...unfolded].filter((entry) => entry.table === table),
-    outbox: () => [...(tables.get("outbox")?.values() ?? [])].flatMap(({ row }) => (row as OutboxRow | null) ?? []),
+    isChanged: (table, id) => isChanged(find(table, id)),
+    changed: (table) => [...(tables.get(table)?.values() ?? [])].filter(isChanged),
     undelivered: () => undelivered,
     hasAcknowledged,
     isEmpty,
@@ -303,20 +252,44 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
   };
 }
 
+/** Adds the properties that a row of an older version lacks. */
+export function completed(table: TableName, row: StoredRow): Row {
+  return { ...empty.get(table), ...row } as unknown as Row;
+}
+
+const empty = new Map(
+  tableNames.map((table) => [table, Object.fromEntries(columnsOf(table).map(({ property }) => [property, null]))]),
+);
+
+function keptOf(kind: string, row: Row): number | null {
+  const table = forgettableTables.find((one) => one === kind);
+  return table === undefined ? null : keptFrom(table, row);
+}
+
+function isOpen({ table, row }: Entry): boolean {
+  if (row === null) return false;
+  if (table === "outbox" || !empty.has(table)) return true;
+  if (table === "receipt") return isHold(row as ReceiptRow);
+  return ((row as { dueAt?: number | null }).dueAt ?? null) !== null;
+}
+
+function textOf(entries: Iterable<Entry>): string {
+  return JSON.stringify(Array.from(entries, ({ table, id, row }) => ({ table, id, row })));
+}
+
+function noLog(): { log: ReturnType<typeof readLog>["log"]; changes: StoredChange[] } {
+  return { log: { fold: 0, slots: 0, characters: 0, version: 1, partition: undefined }, changes: [] };
+}
+
+const STORED = "SELECT name FROM sqlite_master WHERE name IN ('log', 'segment')";
+/** The segments of a kind's open rows have this before their kind. */
+const OPEN = "open ";
+/**
+ * Kinds whose rows are written once, in the order of their ids. The segments of others are smaller, because a change of
+ * any row writes its segment again.
+ */
+const inOrderOfTime: ReadonlySet<string> = new Set<TableName>(["receipt", "use"]);
 /**
  * Maximum rows in memory before those that can be read again are dropped. Many objects share the 128 MB of an isolate.
  */
 const MOST_REMEMBERED = 1_000;
-
-/** After all ids of requests. */
-const AFTER_ALL = "~";
-
-function isPackable(table: TableName): boolean {
-  return packedTables.includes(table);
-}
-
-/** Whether a row will soon be written again or removed. */
-function isMoving({ table, row }: Entry): boolean {
-  if (row === null) return false;
-  return table === "outbox" || (table === "receipt" && isHold(row as ReceiptRow));
-}

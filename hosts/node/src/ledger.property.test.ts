@@ -12,7 +12,7 @@ import { type ChangedRow, type LayeredRows, readRows } from "@inference/ledger/o
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { sqlName, tableNames } from "@inference/ledger/schema";
-import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import { tableSql } from "@inference/ledger/sql";
 import { isHold, type ReceiptRow, type TableName } from "@inference/ledger/tables";
 import { testLaws } from "@inference/ledger/testing/laws";
 import type { WorldHost } from "@inference/ledger/testing/world";
@@ -81,8 +81,8 @@ async function openWorld(clock: { now(): number }): Promise<WorldHost> {
       },
       changed,
       select: (partition, table, order, id, limit) =>
-        database.prepare(tableSql[table][order]).all(partition, id, limit),
-      liveKeys: (partition) => database.prepare(LIVE_KEYS).all(partition),
+        database.prepare(tableSql[table][order]).all(partition, id, limit).map(tableSql[table].toRow),
+      liveKeys: (partition) => databaseRows(database, partition).liveKeys(),
       holds(partition) {
         const holds = new Map(
           databaseRows(database, partition)

@@ -15,6 +15,7 @@ import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import {
   type Change,
   isHold,
+  type KeyRow,
   type OutboxRow,
   type ReadRows,
   type ReceiptRow,
@@ -63,8 +64,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const layers: LayeredRows<Cells> = {
     get,
     changed: (cells, table) => cells.changed(table, durable),
-    select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
-    liveKeys: ({ name }) => liveKeys.all(name),
+    select: ({ name }, table, order, id, limit) =>
+      statements[table][order].all(name, id, limit).map(tableSql[table].toRow),
+    liveKeys: ({ name }) => liveKeys.all(name).map(tableSql.key.toRow) as KeyRow[],
     holds: holdsOf,
   };
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");

@@ -1,18 +1,16 @@
-import { tableSql } from "./sql.ts";
 import type { KeyRow, ReadRows, ReceiptRow, Row, TableName, Tables } from "./tables.ts";
 
-/** A row that differs from its table; null: it was removed. */
+/** A row that differs from the stored one; null: it was removed. */
 export type ChangedRow = { readonly id: string; readonly row: Row | null };
-type Stored = Readonly<Record<string, unknown>>;
 
-/** Where a host has the rows of a partition: in tables, and in memory those that the tables do not have yet. */
+/** Where a host has the rows of a partition: in storage, and in memory those that the storage does not have yet. */
 export type LayeredRows<P> = {
   get(partition: P, table: TableName, id: string): Row | undefined;
   changed(partition: P, table: TableName): readonly ChangedRow[];
-  /** Runs `list` or `newest` of `tableSql`. */
-  select(partition: P, table: TableName, order: "list" | "newest", id: string, limit: number): readonly Stored[];
-  /** Runs `LIVE_KEYS`. */
-  liveKeys(partition: P): readonly Stored[];
+  /** The stored rows after an id, or before it and backwards. */
+  select(partition: P, table: TableName, order: "list" | "newest", id: string, limit: number): readonly Row[];
+  /** The stored keys, with all that are not revoked. */
+  liveKeys(partition: P): readonly KeyRow[];
   /** The receipts that are holds, in any order. */
   holds(partition: P): readonly ReceiptRow[];
 };
@@ -45,7 +43,7 @@ class PartitionRows<P> implements ReadRows {
   }
 
   liveKeys(): KeyRow[] {
-    const stored = this.#layers.liveKeys(this.#partition).map(tableSql.key.toRow);
+    const stored = this.#layers.liveKeys(this.#partition);
     const keys = overlay(stored, this.#layers.changed(this.#partition, "key")) as KeyRow[];
     return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
   }
@@ -63,20 +61,16 @@ function page<P>(
   const isUpward = order === "list";
   const changed = layers.changed(partition, table).filter(({ id }) => (isUpward ? id > from : id < from));
   const stored = layers.select(partition, table, order, from, limit + changed.length);
-  const rows = overlay(stored.map(tableSql[table].toRow), changed).sort(byId);
+  const rows = overlay(stored, changed).sort(byId);
   return (isUpward ? rows : rows.reverse()).slice(0, limit);
 }
 
 /** Stored rows with the changed rows over them. */
-export function overlay<R extends { id: string } = Row>(
-  stored: readonly R[],
-  changed: readonly ChangedRow[],
-  toStored: (row: Row) => R = (row) => row as unknown as R,
-): R[] {
+function overlay(stored: readonly Row[], changed: readonly ChangedRow[]): Row[] {
   const rows = new Map(stored.map((row) => [row.id, row]));
   for (const { id, row } of changed) {
     if (row === null) rows.delete(id);
-    else rows.set(id, toStored(row));
+    else rows.set(id, row);
   }
   return [...rows.values()];
 }

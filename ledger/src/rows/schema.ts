@@ -1,7 +1,7 @@
 import { type Column, type TableName, tableSchemas } from "./tables.ts";
 
 /**
- * The SQLite schema of both hosts. Every table is STRICT. Ranges and words are checked by `assertStorable` when a row is
+ * The SQLite schema of one machine. Every table is STRICT. Ranges and words are checked by `assertStorable` when a row is
  * made, and not by SQLite: CHECK constraints took a quarter of a commit's processor time.
  *
  * A new table needs a new version of the schema. A new nullable column does not.
@@ -12,10 +12,6 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 
 /** The version that a database stores. A database of another version is not opened. */
 export const SCHEMA_VERSION = 7;
-
-export function isReadableSchema(version: number): boolean {
-  return version === SCHEMA_VERSION;
-}
 
 const indexes = {
   /** For an account's holds, and for the sweeper. It has few rows at any time. */
@@ -35,25 +31,19 @@ export function createStatements(): string[] {
   return missingStatements([]);
 }
 
-/** The tables of a database with their columns, and its indexes, without Cloudflare's own. */
+/** The tables of a database with their columns, and its indexes. */
 export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_master AS entry
-  LEFT JOIN pragma_table_info(entry.name) AS part WHERE entry.name NOT GLOB '_cf_*'`;
+  LEFT JOIN pragma_table_info(entry.name) AS part`;
 
 /**
  * The statements that add missing tables, columns and indexes to a database. An added column must be nullable: existing
  * rows have null in it, and SQLite refuses any other.
  *
  * @param stored The result of `STORED_SCHEMA`.
- * @param without Indexes that this database does not need.
- * @param tables The tables that it needs.
  */
-export function missingStatements(
-  stored: readonly Readonly<Record<string, unknown>>[],
-  without: readonly (keyof typeof indexes)[] = [],
-  tables: readonly TableName[] = tableNames,
-): string[] {
+export function missingStatements(stored: readonly Readonly<Record<string, unknown>>[]): string[] {
   const parts = Map.groupBy(stored, ({ name }) => name);
-  const missing = tables.flatMap((table) => {
+  const missing = tableNames.flatMap((table) => {
     const has = parts.get(sqlName(table))?.map(({ part }) => part);
     if (has === undefined) return [createTable(table)];
     return columnsOf(table)
@@ -61,9 +51,7 @@ export function missingStatements(
       .map(({ column, kind }) => `ALTER TABLE ${sqlName(table)} ADD COLUMN ${columnSql(column, kind)}`);
   });
   for (const [name, on] of Object.entries(indexes)) {
-    if (parts.has(name) || without.some((one) => one === name)) continue;
-    if (!tables.some((table) => on.startsWith(`${sqlName(table)} `))) continue;
-    missing.push(`CREATE INDEX ${name} ON ${on}`);
+    if (!parts.has(name)) missing.push(`CREATE INDEX ${name} ON ${on}`);
   }
   return missing;
 }

@@ -35,15 +35,19 @@ export function toPartition(stored: Stored): Partition {
 /** The tables whose rows are forgotten after a time. */
 export const forgettableTables: readonly ForgettableTable[] = ["nonce", "session", "claim", "receipt", "key", "record"];
 
+/** The time from which the retention of a row counts; null if it has none yet. */
+export function keptFrom(table: ForgettableTable, row: Row): number | null {
+  if (table === "key") return keyEnd(row as KeyRow);
+  const times = row as Partial<Record<ReturnType<typeof keptProperty>, number | null>>;
+  return times[keptProperty(table)] ?? null;
+}
+
+function keptProperty(table: Exclude<ForgettableTable, "key">): "admittedAt" | "paidAt" | "expiresAt" {
+  return table === "receipt" ? "admittedAt" : table === "record" ? "paidAt" : "expiresAt";
+}
+
 /** A walk through one of these tables, page by page, in the order of its rows on disk. */
 export type OverdueWalk = {
-  /**
-   * The earliest time from which the retention of a row counts, as `at`; null or no row if there is none. Bind: the ids
-   * of rows to skip, as JSON.
-   */
-  first: string;
-  /** The time of one row; null if it has none yet. */
-  atOf(row: Row): number | null;
   /** Bind: the result of `bind`. */
   select: string;
   bind(page: OverdueQuery): [string, string, number];
@@ -63,15 +67,8 @@ export const overdueWalks = Object.fromEntries(
 function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
   const isInTime = timeOrderedTables.includes(table);
   const order = isInTime ? "id, partition" : "partition, id";
-  const property = isInTime ? "admittedAt" : table === "record" ? "paidAt" : "expiresAt";
-  const at = table === "key" ? KEY_END : sqlColumn(property);
-  const others = `FROM ${sqlName(table)} WHERE id NOT IN (SELECT value FROM json_each(?))`;
+  const at = table === "key" ? KEY_END : sqlColumn(keptProperty(table));
   return {
-    first: isInTime ? `SELECT ${at} AS at ${others} ORDER BY ${order} LIMIT 1` : `SELECT min(${at}) AS at ${others}`,
-    atOf: (row) => {
-      if (table === "key") return keyEnd(row as KeyRow);
-      return (row as unknown as Record<string, number | null>)[property] ?? null;
-    },
     select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
       ORDER BY ${order} LIMIT ?`,
     bind({ after, limit }) {

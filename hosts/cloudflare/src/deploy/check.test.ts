@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { OBJECT_VERSION } from "../own-schema.ts";
+import { OBJECT_VERSION } from "../row-log.ts";
 import { edgeSettings } from "../settings.ts";
 import { root } from "../testing/wrangler.ts";
 import { problemsOf, rollbackOf, SECRETS, wranglerEnvironment } from "./check.ts";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
-import { OBJECT_VERSION } from "../own-schema.ts";
+import { OBJECT_VERSION } from "../row-log.ts";
 import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
 import { type WranglerFile, wranglerFile } from "./wrangler-file.ts";
 

@@ -2,6 +2,7 @@ import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-t
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableNames } from "@inference/ledger/schema";
+import type { Row } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { type OwnRows, openOwnRows } from "../own-rows.ts";
@@ -71,7 +72,10 @@ const MOST_ROWS = 10_000;
 
 function allRows(rows: OwnRows, partition: Partition): StoredRows {
   const own = rows.of(partition);
-  return Object.fromEntries(tableNames.map((table) => [table, own.list(table, { limit: MOST_ROWS })])) as StoredRows;
+  // Properties in one order, so that rows can be compared as text.
+  const sorted = (row: Row) => Object.fromEntries(Object.entries(row).sort());
+  const listed = tableNames.map((table) => [table, own.list(table, { limit: MOST_ROWS }).map(sorted)]);
+  return Object.fromEntries(listed) as StoredRows;
 }
 
 /** The prices of the holds: with unknown prices, no record of an answer would count. */

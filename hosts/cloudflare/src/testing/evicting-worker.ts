@@ -23,7 +23,7 @@ function isDue(step: CommandType): boolean {
 /** The object under test, which is evicted at the step that is named. */
 export class PartitionObject extends ObjectUnderTest {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    // A commit in three writes the tables.
+    // A commit in three folds the log.
     super(ctx, env, { slots: 3, characters: 100_000 });
     const { acknowledge } = this.ownRows;
     this.ownRows.acknowledge = (ids) => {

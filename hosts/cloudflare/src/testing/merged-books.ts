@@ -2,10 +2,11 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createStatements, sqlName, tableNames } from "@inference/ledger/schema";
+import type { Partition } from "@inference/ledger/partition";
+import { createStatements, tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
-import { readLog } from "../row-log.ts";
-import { openSegments, packedTables } from "../row-segments.ts";
+import { type OwnRows, openOwnRows } from "../own-rows.ts";
+import { openNodeStorage } from "./node-storage.ts";
 
 /**
  * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
@@ -28,40 +29,22 @@ export function mergeBooks(objects: string): DatabaseSync {
   return merged;
 }
 
-function storageOf(database: DatabaseSync): Parameters<typeof openSegments>[0] {
-  const exec = (statement: string, ...values: string[]) => ({
-    toArray: () => database.prepare(statement).all(...values),
-  });
-  return { exec: exec as never };
+function addBooks(merged: DatabaseSync, file: string): void {
+  const database = new DatabaseSync(file);
+  const integrity = database.prepare("PRAGMA integrity_check").get()?.integrity_check;
+  if (integrity !== "ok") throw new Error(`an object's file is damaged: ${String(integrity)}`);
+  const rows = openOwnRows(openNodeStorage(database));
+  // An object that was only asked has no rows, and belongs to no partition.
+  if (!rows.isEmpty()) addRows(merged, rows, rows.partition());
+  database.close();
 }
 
-function addBooks(merged: DatabaseSync, file: string): void {
-  merged.prepare("ATTACH ? AS object").run(file);
-  // An object has the tables that it needs, and none before its first commit.
-  const names = new Set(
-    merged
-      .prepare("SELECT name FROM object.sqlite_master")
-      .all()
-      .map(({ name }) => name),
-  );
-  for (const table of tableNames.filter((table) => names.has(sqlName(table)))) {
-    merged.exec(`INSERT INTO main.${sqlName(table)} SELECT * FROM object.${sqlName(table)}`);
-  }
-  const log = names.has("log") ? readLog((statement) => merged.prepare(statement).all()) : undefined;
-  const partition = String(log?.partition);
-  const segments = openSegments(storageOf(merged), { hasSegments: () => names.has("segment"), makeSegments() {} }, 0);
-  for (const table of packedTables) {
-    const { upsert, toColumns, toRow } = tableSql[table];
-    for (const stored of segments.list(table, "list", "", Number.POSITIVE_INFINITY)) {
-      merged.prepare(upsert).run(...toColumns(partition, toRow(stored)));
+function addRows(merged: DatabaseSync, rows: OwnRows, partition: Partition): void {
+  for (const table of tableNames) {
+    const { upsert, toColumns } = tableSql[table];
+    const insert = merged.prepare(upsert);
+    for (const row of rows.of(partition).list(table, { limit: Number.POSITIVE_INFINITY })) {
+      insert.run(...toColumns(partition, row));
     }
   }
-  for (const { table, id, row } of log?.changes ?? []) {
-    const { remove, upsert, toColumns } = tableSql[table];
-    if (row === null) merged.prepare(remove).run(partition, id);
-    else merged.prepare(upsert).run(...toColumns(partition, row));
-  }
-  const integrity = merged.prepare("PRAGMA object.integrity_check").get()?.integrity_check;
-  if (integrity !== "ok") throw new Error(`an object's file is damaged: ${String(integrity)}`);
-  merged.exec("DETACH object");
 }

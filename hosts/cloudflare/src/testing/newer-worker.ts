@@ -2,9 +2,8 @@ import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-t
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
-import { OBJECT_VERSION, openSchema } from "../own-schema.ts";
-import { readLog } from "../row-log.ts";
-import { openSegments } from "../row-segments.ts";
+import { openOwnRows } from "../own-rows.ts";
+import { OBJECT_VERSION } from "../row-log.ts";
 import { briefLog, routed } from "./routed-bindings.ts";
 import worker, { PartitionObject as TestedPartitionObject } from "./worker-under-test.ts";
 
@@ -42,17 +41,14 @@ export class PartitionObject extends TestedPartitionObject {
   }
 
   /** The value of the newer version's property in a hold. */
-  async versionOf(id: string): Promise<unknown> {
-    const { changes } = readLog((statement) => this.ctx.storage.sql.exec(statement).toArray());
-    const logged = changes.find((change) => change.table === "receipt" && change.id === id);
-    if (logged !== undefined) return (logged.row as { version?: number } | null)?.version;
-    const { sql } = this.ctx.storage;
-    return openSegments(sql, openSchema(sql), 0).get("receipt", id)?.version;
+  async versionOf(partition: Partition, id: string): Promise<unknown> {
+    const hold = openOwnRows(this.ctx.storage).of(partition).get("receipt", id);
+    return (hold as { version?: number } | undefined)?.version;
   }
 
   /** As if a version had been here whose rows nobody else can read. */
   async changeSchema(): Promise<void> {
-    this.ctx.storage.sql.exec("UPDATE schema SET version = ?", OBJECT_VERSION + 1);
+    this.ctx.storage.sql.exec("UPDATE log SET version = ?", OBJECT_VERSION + 1);
     await this.ctx.storage.sync();
     this.ctx.abort("changed");
   }

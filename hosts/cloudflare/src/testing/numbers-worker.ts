@@ -53,7 +53,7 @@ export class PartitionObject extends RealPartitionObject {
           } catch (thrown) {
             error = String(thrown);
           }
-          // A later reader finds it in the log or in its table.
+          // A later reader finds it in the log or in a segment.
           const stored = openOwnRows(this.ctx.storage).of(partition);
           const found = stored.get(table, id) as Record<string, unknown> | undefined;
           attempts.push({ column: `${table}.${property}`, name, error, stored: found?.[property] ?? null });
