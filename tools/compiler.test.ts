@@ -41,7 +41,6 @@ const allowed: ReadonlyMap<string, string> = new Map([
   ["protocol/src/own-value.ts", "the helper itself"],
   ["ledger/src/rows/sql.ts", columns],
   ["ledger/src/rows/storable.ts", columns],
-  ["hosts/cloudflare/src/row-segments.ts", columns],
 ]);
 
 /** A value of unknown type is checked before it is used, so its lookup is safe. */
