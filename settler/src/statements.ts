@@ -62,7 +62,7 @@ export function createStatements(options: StatementsOptions): Statements {
     if (told.status === "final") await hear(partition);
   }
 
-  /** The account does not know that its statement is final. */
+  /** The account does not know its final debits. */
   async function hear(partition: Partition): Promise<void> {
     const answer = await run(chain, { type: "inquire", account: partitionAddress(partition) });
     if (answer.status === "answered") await run(partition, { type: "hear", at: now(), epoch: null, ...answer.hearing });

@@ -9,6 +9,7 @@ import {
   type Example,
   hear,
   makeExample,
+  makeFinal,
   midnight,
   noon,
   release,
@@ -222,6 +223,27 @@ test("an old copy trusts no allowance of its own: it asks, and learns what it us
   const terms = { ...reserve("r4", 50, { ...inPieces, at: host.clock.now }) };
   assert.equal(admit(host, account, terms).status, "unheard");
   host.apply(account, hear(10_000, { epoch: 2 }));
+  assert.equal(admit(host, account, terms).status, "unheard", "it learns that it used 100 more, and hears again");
+  host.apply(account, hear(10_000, { epoch: 2 }));
   assert.equal(admit(host, account, terms).status, "reserved");
-  assert.deepEqual([own(host)?.usedNanoUsd, own(host)?.allowedNanoUsd], [200, 250]);
+  assert.deepEqual([own(host)?.usedNanoUsd, own(host)?.allowedNanoUsd], [200, 350]);
+});
+
+test("an old copy that nobody told of its restore finds out with its first ask, and hears before it admits", () => {
+  const host = makeExample({ balance: 1_000 });
+  const copy = host.copy(account);
+  admit(host, account, reserve("r1", 400));
+  host.apply(account, settle("r1", 400));
+  host.deliverAll();
+  makeFinal(host);
+  host.apply(account, hear(1_500, { debitedNanoUsd: 400, lastRoot: "root" }));
+  // As point-in-time recovery would, without the operator's call that changes the epoch.
+  host.putBack(account, copy);
+  assert.equal(admit(host, account, reserve("r2", 900)).status, "unheard");
+  assert.deepEqual(host.alerts, [`${account}: is an older copy: it used at least 400 more on this day`]);
+  assert.equal(host.apply(account, settle("r1", 400)).status, "unheard", "it changes no money");
+  host.apply(account, hear(1_500, { debitedNanoUsd: 400, lastRoot: "root" }));
+  assert.deepEqual(answer(host.rows(account), { type: "bill" }).takenOverNanoUsd, 400);
+  assert.equal(admit(host, account, reserve("r2", 1_101)).status, "refused");
+  assert.equal(admit(host, account, reserve("r3", 1_100)).status, "reserved");
 });

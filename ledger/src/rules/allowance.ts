@@ -100,18 +100,29 @@ function nextNumber({ askedAt }: AllowanceRow, clockMs: number): number {
   return Math.max(askedAt + 1, clockMs);
 }
 
-/** Adopts a limit's row, if it answers the ask that is under way. */
-export function adoptAnswer(place: Place, answer: AllowAnswer): void {
-  const row = rowOf(place, answer.day, answer.limit);
-  if (row.isAsking === 0 || answer.askedAt < row.askedAt) return;
-  const usedNanoUsd = Math.max(row.usedNanoUsd, answer.usedNanoUsd);
-  const heard = { ...row, usedNanoUsd, askedAt: answer.askedAt, isAsking: 0 };
+/**
+ * Adopts a limit's row, if it answers the ask that is under way.
+ *
+ * @returns The amount that the limit was told and the account does not know. Only the account tells the limit what it
+ *   used, so with such an amount it is an older copy of itself.
+ */
+export function adoptAnswer(place: Place, answer: AllowAnswer): NanoUsd {
+  const known = rowOf(place, answer.day, answer.limit);
+  const lostNanoUsd = Math.max(0, answer.usedNanoUsd - known.usedNanoUsd);
+  const usedNanoUsd = known.usedNanoUsd + lostNanoUsd;
+  const row = { ...known, usedNanoUsd, allowedNanoUsd: Math.max(known.allowedNanoUsd, usedNanoUsd) };
+  if (row.isAsking === 0 || answer.askedAt < row.askedAt) {
+    if (lostNanoUsd > 0) place.draft.put("allowance", row);
+    return lostNanoUsd;
+  }
+  const heard = { ...row, askedAt: answer.askedAt, isAsking: 0 };
   // A higher number is of an ask before a restore, and a clock that was set back. The next ask is above it.
   const isAnswer = answer.askedAt === row.askedAt;
   const { allowedNanoUsd, status } = answer;
   const raisedNanoUsd = allowedNanoUsd - row.allowedNanoUsd;
   const pieceNanoUsd = status === "refused" ? 0 : Math.max(0, row.pieceNanoUsd - raisedNanoUsd);
   place.draft.put("allowance", isAnswer ? { ...heard, allowedNanoUsd, pieceNanoUsd } : heard);
+  return lostNanoUsd;
 }
 
 /** Nothing is to be lowered if a request takes all that a limit allowed, and the limit knows what was used. */

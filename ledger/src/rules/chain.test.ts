@@ -206,6 +206,7 @@ test("the larger of an account's statements counts, until it is final", () => {
   assert.deepEqual(due(), [400]);
   host.apply(chain, advance(11, { chunks: [chunk("c1", [[0, 100]])] }));
   assert.deepEqual(due(), [], "it begins before what was debited");
+  assert.equal(tell(0, 500), "final", "the account never heard of a debit, and has to");
   tell(100, 400);
   assert.deepEqual(due(), [400]);
   host.apply(chain, advance(12, { chunks: [chunk("c2", [[100, 300]])] }));

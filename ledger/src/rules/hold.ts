@@ -26,7 +26,7 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   const { draft } = place;
   const { id, at, amountNanoUsd, server, claim, answers = [] } = command;
   const leaseUntil = at + command.leaseMs;
-  for (const answer of answers) adoptAnswer(place, answer);
+  const lost = answers.map((answer) => adoptAnswer(place, answer));
   const fingerprint = fingerprintOf(command);
   const existing = draft.get("receipt", id);
   if (existing !== undefined) return repeatedReserve(place, existing, fingerprint, leaseUntil);
@@ -35,7 +35,7 @@ export const reserve: Rule<"reserve"> = (place, command) => {
   if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
   const earlier = claim === undefined ? undefined : earlierClaim(draft, claim, at);
   if (earlier !== undefined) return earlier;
-  const deaf = unheard(place);
+  const deaf = unheard(place, Math.max(0, ...lost));
   if (deaf !== undefined) return deaf;
   const holds = holdsNow(place);
   const key = payer.keyId === null ? undefined : draft.get("key", payer.keyId);

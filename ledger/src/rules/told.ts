@@ -16,7 +16,8 @@ import { positionId, positionOf } from "./position.ts";
 /** Accounts' statements at the chain's partition, its replies, and the settler's transactions. */
 export const tell: Rule<"tell"> = ({ draft }, { type, at, account, ...statement }) => {
   const id = account.toLowerCase();
-  if (payerOf(draft, id).debitedNanoUsd >= statement.afterNanoUsd) return { status: "final" };
+  // The account has to hear: its statement is final, or it is an older copy and never heard of a debit.
+  if (payerOf(draft, id).debitedNanoUsd > statement.beforeNanoUsd) return { status: "final" };
   const known = draft.get("told", id);
   // The rest of a statement that was paid in part waits since it was told whole.
   const toldAt = known?.root === statement.root ? known.toldAt : at;
