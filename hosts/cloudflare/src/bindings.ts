@@ -1,4 +1,5 @@
 import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
+import type { Bucket } from "./export.ts";
 
 /**
  * The Worker's bindings: its objects, its key-value namespace, and its settings and secrets as text. `PartitionCalls`
@@ -8,6 +9,8 @@ export type Bindings = {
   PARTITION: DurableObjectNamespace;
   CHAIN: DurableObjectNamespace;
   KEY_VALUE: KVNamespace;
+  /** A copy of all objects goes there. Without it there is none. */
+  EXPORT?: Bucket;
   LOCATION_HINT?: DurableObjectLocationHint | "";
 } & { readonly [setting: string]: unknown };
 

@@ -11,6 +11,7 @@ export type RestoreCalls = {
   beginAt(toMs: number): Promise<void>;
   end(): Promise<void>;
   restored(partition: Partition): Promise<void>;
+  refill(partition: Partition): Promise<void>;
 };
 
 /**
@@ -23,10 +24,7 @@ export class Operator extends WorkerEntrypoint<Bindings> {
    * before it has heard the chain's totals. An agent sells nothing before all accounts have told it again.
    */
   async restore(name: string, toMs: number): Promise<void> {
-    const partition = restorable(name);
-    if (partition === undefined) {
-      throw new Error(`${name} is never restored from a copy. Call reread() for the chain's, tellAgain() for others.`);
-    }
+    const partition = restorableOf(name);
     const object = () => objectOf<RestoreCalls>(this.env.PARTITION, partition, this.env);
     await object().beginAt(toMs);
     // The object ends before it can answer, so the call always fails.
@@ -34,6 +32,13 @@ export class Operator extends WorkerEntrypoint<Bindings> {
       .end()
       .catch(() => undefined);
     await object().restored(partition);
+    if (isAgent(partition)) await emptyLimit(this.#host(), partition);
+  }
+
+  /** Gives the lost object of an account or identity the rows of its copy in the bucket, and then is `restore`. */
+  async refill(name: string): Promise<void> {
+    const partition = restorableOf(name);
+    await objectOf<RestoreCalls>(this.env.PARTITION, partition, this.env).refill(partition);
     if (isAgent(partition)) await emptyLimit(this.#host(), partition);
   }
 
@@ -58,4 +63,11 @@ export class Operator extends WorkerEntrypoint<Bindings> {
     const ledger = makeEdgeLedger(this.env, { background: (work) => this.ctx.waitUntil(work) });
     return { ledger, clock: { now: () => Date.now() } };
   }
+}
+
+/** @throws For a partition that no copy is put back of. */
+function restorableOf(name: string): Partition {
+  const partition = restorable(name);
+  if (partition !== undefined) return partition;
+  throw new Error(`${name} is never restored from a copy. Call reread() for the chain's, tellAgain() for others.`);
 }

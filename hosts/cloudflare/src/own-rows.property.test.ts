@@ -13,6 +13,7 @@ import {
 import { forgettableTables } from "@inference/ledger/walks";
 import fc from "fast-check";
 import { openOwnRows } from "./own-rows.ts";
+import type { LogBounds } from "./row-log.ts";
 import { exampleRow } from "./testing/example-rows.ts";
 import { openNodeStorage } from "./testing/node-storage.ts";
 
@@ -71,7 +72,9 @@ test("an object's rows equal a map of them, through all changes of memory, log a
 
 function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
-  let rows = openOwnRows(storage, { slots: 1, characters: 0 });
+  const copy = new Map<number, string>();
+  const open = (bounds: LogBounds) => openOwnRows(storage, bounds, (fold, text) => copy.set(fold, text));
+  let rows = open({ slots: 1, characters: 0 });
   // All there is, in segments: so much more is to be found behind what goes.
   const first = (begins === "empty" ? [] : written).flatMap((table) =>
     ids.map((id, seed) => toChange({ table, id, seed, isGone: false })),
@@ -81,7 +84,7 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
   let stored = lay(new Map(), first);
   let reopened = 0;
   let model: Model = new Map(stored);
-  rows = openOwnRows(storage, bounds);
+  rows = open(bounds);
   for (const [step, next] of steps) {
     storage.statements.length = 0;
     if (step.does === "acknowledge") {
@@ -90,11 +93,11 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
     } else if (step.does === "reopen") {
       // Another version may give the log fewer slots than it has.
       reopened += 1;
-      rows = openOwnRows(storage, reopened % 2 === 0 ? bounds : { ...bounds, slots: Math.ceil(bounds.slots / 2) });
+      rows = open(reopened % 2 === 0 ? bounds : { ...bounds, slots: Math.ceil(bounds.slots / 2) });
       model = new Map(stored);
     } else if (step.does === "shorten") {
       // Only what is committed can be written anew.
-      rows = openOwnRows(storage, bounds);
+      rows = open(bounds);
       model = new Map(stored);
       assert.equal(rows.isEmpty(), model.size === 0);
       storage.failAfter(step.after);
@@ -108,7 +111,7 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
       const changes = step.changes.map(toChange);
       if (step.does === "fail") {
         // A memory that is new has to read before it can write.
-        rows = openOwnRows(storage, bounds);
+        rows = open(bounds);
         model = new Map(stored);
         storage.failAfter(step.after);
       }
@@ -127,7 +130,22 @@ function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
     }
     check(rows, model, next);
   }
-  check(openOwnRows(storage, bounds), stored, { from: "", until: "~", limit: 100, at: 70 });
+  const all = { from: "", until: "~", limit: 100, at: 70 };
+  const last = openOwnRows(storage, bounds);
+  check(last, stored, all);
+  const { fold, changes } = last.nextFold();
+  check(filled(copy.set(fold, changes), fold), stored, all);
+}
+
+/** An object that is lost, with the rows of its copy. */
+function filled(copy: ReadonlyMap<number, string>, last: number): ReturnType<typeof openOwnRows> {
+  const rows = openOwnRows(openNodeStorage());
+  rows.countFrom(last + 1);
+  for (let fold = 0; fold <= last; fold += 1) {
+    rows.write(partition, JSON.parse(copy.get(fold) ?? assert.fail(`fold ${fold} was not told`)) as Change[]);
+  }
+  rows.commit();
+  return rows;
 }
 
 /** Whether they were: nothing of those that were not is in the memory. */

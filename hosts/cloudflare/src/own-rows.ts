@@ -13,7 +13,7 @@ import {
 } from "@inference/ledger/tables";
 import { keptFrom } from "@inference/ledger/walks";
 import { type LogBounds, type StoredRow, usualBounds } from "./row-log.ts";
-import { completed, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { completed, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
@@ -33,6 +33,10 @@ export type OwnRows = {
   hasAcknowledged(): boolean;
   /** Whether the object has no row at all, and could be deleted. */
   isEmpty(): boolean;
+  /** The number of the next fold, and the rows that it will write, as JSON. */
+  nextFold(): { fold: number; changes: string };
+  /** Gives the next fold of an object without rows a number. */
+  countFrom(fold: number): void;
   /** Writes a long log anew, for an object that will be idle. */
   shorten(): void;
   /** Reads everything again, after the storage was changed. */
@@ -54,11 +58,11 @@ export type OwnRows = {
 export const MOST_UNDELIVERED = 10_000;
 
 /** Opens the rows, and writes nothing. */
-export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds): OwnRows {
-  let opened: RowMemory | undefined = openRowMemory(storage, bounds);
+export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds, onFold?: OnFold): OwnRows {
+  let opened: RowMemory | undefined = openRowMemory(storage, bounds, onFold);
 
   function memory(): RowMemory {
-    opened ??= openRowMemory(storage, bounds);
+    opened ??= openRowMemory(storage, bounds, onFold);
     return opened;
   }
 
@@ -146,6 +150,8 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     undelivered: () => memory().undelivered(),
     hasAcknowledged: () => memory().hasAcknowledged(),
     isEmpty: () => memory().isEmpty(),
+    nextFold: () => memory().nextFold(),
+    countFrom: (fold) => memory().countFrom(fold),
     shorten: () => store((rows) => rows.shorten()),
     reopen() {
       opened = undefined;

@@ -30,6 +30,7 @@ import { createStatements, type Statements } from "@inference/settler/statements
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
+import { dropFolds, foldsOf, putFold, readFold } from "./export.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.ts";
@@ -58,6 +59,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #gathered: Change[] = [];
   readonly #ledger: EdgeLedger;
   readonly #deliver: () => Promise<unknown>;
+  /** Copies are made one after another: two of the same fold must not overtake each other. */
+  #exports: Promise<unknown> = Promise.resolve();
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
@@ -78,7 +81,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   constructor(ctx: DurableObjectState, env: Bindings, bounds: LogBounds = usualBounds) {
     super(ctx, env);
-    this.ownRows = openOwnRows(ctx.storage, bounds);
+    const exportFold = (fold: number, changes: string) => this.#export(fold, changes);
+    this.ownRows = openOwnRows(ctx.storage, bounds, env.EXPORT && exportFold);
     this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
     const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
     this.#receiptMs = receiptMsOf(env);
@@ -118,10 +122,28 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async restored(partition: Partition): Promise<void> {
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
+    const { EXPORT } = this.env;
+    // The copy of what the object lost would be laid over what comes now.
+    if (EXPORT !== undefined) await dropFolds(EXPORT, partition, this.ownRows.nextFold().fold);
     const stores = { ledger: this.#ledger, keyValue: makeKeyValue(this.env.KEY_VALUE) };
     // The end of a commit of another request would not come while the object is blocked.
     await this.#commits.idle();
     await this.ctx.blockConcurrencyWhile(() => revokeAgain(stores, partition, Date.now()));
+  }
+
+  /** @throws If the object has rows, or if a part of its copy is missing. */
+  async refill(partition: Partition): Promise<void> {
+    const { EXPORT } = this.env;
+    const folds = EXPORT === undefined ? [] : await foldsOf(EXPORT, partition);
+    const [last] = folds.slice(-1);
+    if (EXPORT === undefined || last === undefined) throw new Error(`${partition} has no copy.`);
+    const changes: Change[] = [];
+    for (let fold = 0; fold <= last; fold += 1) changes.push(...(await readFold(EXPORT, partition, fold)));
+    this.ownRows.countFrom(last + 1);
+    this.ownRows.write(partition, changes);
+    this.ownRows.commit();
+    await this.restored(partition);
+    await this.#ringNext();
   }
 
   /** Applies a command. It is safe to repeat, so a caller without a reply may call again. */
@@ -299,6 +321,19 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, signal);
       if (!signal.aborted) this.#forgotAt = now;
     });
+    // A log that is never full would never be copied.
+    const { fold, changes } = this.ownRows.nextFold();
+    this.#export(fold, changes);
+  }
+
+  #export(fold: number, changes: string): void {
+    const { EXPORT } = this.env;
+    if (EXPORT === undefined) return;
+    const partition = this.ownRows.partition();
+    this.#exports = this.#exports
+      .then(() => putFold(EXPORT, partition, fold, changes))
+      .catch((error: unknown) => log("alert", "export_failed", { partition, fold, error: String(error) }));
+    this.ctx.waitUntil(this.#exports);
   }
 
   /** Deletes an empty object and compacts an idle one's log. */
@@ -308,6 +343,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       if (Date.now() - this.#writtenAt >= IDLE_MS && !this.#hasUndelivered()) this.ownRows.shorten();
       return;
     }
+    const { EXPORT } = this.env;
+    if (EXPORT !== undefined) await dropFolds(EXPORT, this.ownRows.partition(), 0);
     const deleted = this.ctx.storage.deleteAll();
     this.ownRows.reopen();
     await deleted;

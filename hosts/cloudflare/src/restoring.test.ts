@@ -38,7 +38,7 @@ before(async () => {
   edge = await startEdge({
     ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
     ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
-    ...{ SETTLER_PRIVATE_KEY: privateKey, POST_USD: "0.000000001" },
+    ...{ SETTLER_PRIVATE_KEY: privateKey, POST_USD: "0.000000001", LOG_SLOTS: "3" },
   });
   own = await edge.account(0, { address });
   stolen = await edge.addKey(address);
@@ -109,6 +109,24 @@ for (const state of ["before its first use", "of a moment ago"]) {
     stolen = await edge.addKey(address);
   });
 }
+
+test("an account whose object is lost is filled from its copy, and takes over what the copy lacks", async () => {
+  await assert.rejects(operator("refill", account), "it has rows");
+  const settled = async () => {
+    const rows = (await edge.rows("receipt", account)) as { state: string }[];
+    return rows.filter(({ state }) => state === "settled").length;
+  };
+  const before = { ...(await bill()), settled: await settled() };
+  await assert.rejects(edge.object(account, "lose"));
+  assert.equal((await bill()).settledNanoUsd, 0);
+  await operator("refill", account.replace(/ca$/, "Ca"));
+  await ask();
+  await untilRight();
+  const left = await settled();
+  assert.ok(left > before.settled - 2, `${left} of ${before.settled} receipts, and one more`);
+  assert.ok((await bill()).takenOverNanoUsd <= before.settledNanoUsd);
+  await assert.rejects(operator("refill", accountPartition(`0x${"00".repeat(20)}`)), "it has no copy");
+});
 
 /** As an object that lost its rows. */
 async function lose(partition: string, tables: readonly string[]): Promise<void> {

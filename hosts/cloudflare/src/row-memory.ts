@@ -49,6 +49,10 @@ export type RowMemory = {
   hasAcknowledged(): boolean;
   /** Whether the object has no row at all. */
   isEmpty(): boolean;
+  /** The number of the next fold, and the rows that it will write, as JSON. */
+  nextFold(): { fold: number; changes: string };
+  /** Gives the next fold a number. Throws if the object has rows. */
+  countFrom(fold: number): void;
   /** Rewrites a log of an eighth of its slots or more as one row, which costs three row writes. */
   shorten(): void;
 };
@@ -56,7 +60,10 @@ export type RowMemory = {
 /** One row in memory; null: known not to exist. */
 export type Entry = { readonly table: TableName; readonly id: string; row: Row | null };
 
-export function openRowMemory(storage: ObjectStorage, bounds: LogBounds): RowMemory {
+/** Is told of each fold that is stored. */
+export type OnFold = (fold: number, changes: string) => void;
+
+export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?: OnFold): RowMemory {
   const { sql } = storage;
   const names = new Set(
     sql
@@ -138,6 +145,7 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds): RowMem
     const text = textOf(unwritten);
     const isFull = log.slots >= bounds.slots || log.characters + text.length > bounds.characters;
     log.version = Math.max(log.version, versionOf(unwritten));
+    const folded = isFull && onFold !== undefined ? nextFold() : undefined;
     if (!isFull && hasLog) append(text);
     else
       storage.transactionSync(() => {
@@ -146,6 +154,11 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds): RowMem
         else append(text);
       });
     unwritten.clear();
+    if (folded !== undefined) onFold?.(folded.fold, folded.changes);
+  }
+
+  function nextFold(): { fold: number; changes: string } {
+    return { fold: log.fold, changes: textOf(logged) };
   }
 
   function makeLog(): void {
@@ -248,6 +261,11 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds): RowMem
     undelivered: () => undelivered,
     hasAcknowledged,
     isEmpty,
+    nextFold,
+    countFrom(fold) {
+      if (!isEmpty()) throw new Error(`${named()} has rows: it is not lost.`);
+      log.fold = Math.max(log.fold, fold);
+    },
     shorten,
   };
 }

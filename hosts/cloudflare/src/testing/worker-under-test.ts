@@ -14,6 +14,7 @@ import type { Bindings } from "../bindings.ts";
 import type { ChainLook } from "../chain-look.ts";
 import { ChainObject as RealChainObject } from "../chain-object.ts";
 import type { Outcome } from "../deliveries.ts";
+import type { Bucket } from "../export.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { Operator } from "../operator.ts";
 import { openOwnRows } from "../own-rows.ts";
@@ -55,7 +56,12 @@ export class PartitionObject extends RealPartitionObject {
     toPutBack.delete(ctx.id.toString());
     const setAlarm = storage.setAlarm.bind(storage);
     storage.setAlarm = (at) => setAlarm(Number(at) - turned.aheadMs);
-    super(ctx, env, bounds);
+    const slots = Number(env.LOG_SLOTS ?? 0);
+    super(
+      ctx,
+      { ...env, EXPORT: bucket as Bucket },
+      bounds ?? (slots > 0 ? { slots, characters: 100_000 } : undefined),
+    );
   }
 
   override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
@@ -142,6 +148,13 @@ export class PartitionObject extends RealPartitionObject {
     this.ownRows.commit();
   }
 
+  /** As an object that is lost. Its copy in the bucket stays. */
+  async lose(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+    await this.ctx.storage.deleteAlarm();
+    this.ctx.abort("lost");
+  }
+
   /** The rows of a table, or the one with this id, as the answer to a question. */
   async rows(partition: Partition, table: TableName, id?: string): Promise<unknown[]> {
     await this.read(partition, { type: "cursor" });
@@ -166,6 +179,25 @@ export class PartitionObject extends RealPartitionObject {
     await this.ctx.storage.setAlarm(Date.now());
   }
 }
+
+/** What is used of R2, which local workerd does not have. */
+const exported = new Map<string, string>();
+const bucket = {
+  async put(key: string, text: string) {
+    exported.set(key, text);
+  },
+  async get(key: string) {
+    const text = exported.get(key);
+    return text === undefined ? null : { json: async () => JSON.parse(text) as unknown };
+  },
+  async list({ prefix }: { prefix: string }) {
+    const keys = [...exported.keys()].filter((key) => key.startsWith(prefix)).sort();
+    return { objects: keys.map((key) => ({ key })), truncated: false };
+  },
+  async delete(keys: string[]) {
+    for (const key of keys) exported.delete(key);
+  },
+} as unknown;
 
 /** The tables of an object, with their rows, and then its indexes. */
 type Copy = { create: string; name: string; rows: Record<string, SqlStorageValue>[] }[];
