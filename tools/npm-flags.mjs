@@ -6,7 +6,8 @@ export const flags = {
   "tools/test.ts": ["name", "watch", "inspect", "serial", "deep", "part", "budgets"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/local/main.ts": ["wrangler"],
-  "test/conformance/src/deployment/main.ts": ["model", "deploy"],
+  "test/conformance/src/deployment/main.ts": ["model", "worker", "deploy"],
+  "hosts/cloudflare/src/deploy/main.ts": ["env", "config"],
   "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "connections", "quick"],
 };
 

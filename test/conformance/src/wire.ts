@@ -1,14 +1,15 @@
 import type { Exchange } from "./exchange.ts";
 
-/** A `fetch` to give to a client, and all that passed through it. */
+/** A `fetch` to give to a client, which adds these headers, and all that passed through it. */
 export type Wire = { fetch: typeof fetch; exchanges: Exchange[] };
 
-export function makeWire(): Wire {
+export function makeWire(added: Readonly<Record<string, string>> = {}): Wire {
   const exchanges: Exchange[] = [];
   return {
     exchanges,
     fetch: async (input, init) => {
       const request = new Request(input, init);
+      for (const [name, value] of Object.entries(added)) request.headers.set(name, value);
       const response = await fetch(request);
       const { pathname, search } = new URL(request.url);
       const { status, headers } = response;

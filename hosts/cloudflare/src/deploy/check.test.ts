@@ -7,7 +7,7 @@ import { OBJECT_VERSION } from "../row-log.ts";
 import { edgeSettings } from "../settings.ts";
 import { root } from "../testing/wrangler.ts";
 import { problemsOf, rollbackOf, SECRETS, wranglerEnvironment } from "./check.ts";
-import { parseWranglerFile, wranglerFile } from "./wrangler-file.ts";
+import { environmentOf, NOT_INHERITED, parseWranglerFile, wranglerFile } from "./wrangler-file.ts";
 
 const home = mkdtempSync(join(tmpdir(), "wrangler-"));
 after(() => rmSync(home, { recursive: true }));
@@ -47,6 +47,21 @@ test("the file may have what wrangler reads: comments at the end of lines, and c
   assert.deepEqual(problemsOf(parsed), []);
   assert.throws(() => parseWranglerFile('{ "vars": { }'), /^Error: wrangler\.jsonc is not valid JSON/);
   assert.match(problemsOf({ ...valid, vars: undefined }).join("\n"), /BASE_URL: is missing/);
+});
+
+test("staging and production have every binding of the Worker, and objects of their own", () => {
+  for (const name of ["staging", "production"]) {
+    const { vars: _, ...environment } = environmentOf(wranglerFile, name);
+    const { env, vars, ...top } = wranglerFile;
+    assert.deepEqual(environment, { ...top, name: `inference-gateway-${name}` }, name);
+    assert.match(problemsOf(environmentOf(wranglerFile, name)).join("\n"), /BASE_URL: is missing/);
+    for (const entry of NOT_INHERITED) {
+      const lacking = { ...wranglerFile, env: { [name]: { ...env?.[name], [entry]: undefined } } };
+      const text = JSON.stringify(lacking);
+      assert.throws(() => environmentOf(parseWranglerFile(text), name), new RegExp(`env.${name} lacks ${entry}`));
+    }
+  }
+  assert.throws(() => environmentOf(wranglerFile, "prod"), /--env prod: the file has staging, production/);
 });
 
 test("the guide names the settings that a Worker does not have", () => {

@@ -4,10 +4,10 @@ import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
 import { OBJECT_VERSION } from "../row-log.ts";
 import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
-import { type WranglerFile, wranglerFile } from "./wrangler-file.ts";
+import type { WranglerFile } from "./wrangler-file.ts";
 
 /**
- * The step before `wrangler deploy`: whether the gateway would start with what `wrangler.jsonc` says. Size, classes and
+ * The step before a deployment: whether the gateway would start with what `wrangler.jsonc` says of an environment. Size, classes and
  * uploaded secrets are checked by wrangler and Cloudflare.
  */
 
@@ -104,14 +104,7 @@ export function wranglerEnvironment(
   return Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, "utf8"))), shell);
 }
 
-if (import.meta.main) {
-  const problems = problemsOf(wranglerFile, wranglerEnvironment(process.env));
-  if (problems.length > 0) {
-    process.stderr.write(`wrangler.jsonc cannot be deployed:\n${problems.join("\n")}\n`);
-    process.exit(1);
-  }
-  const { BASE_URL } = settingsOf({ ...standIns, ...wranglerFile.vars });
-  const signal = AbortSignal.timeout(10_000);
-  const said = await rollbackOf(async () => (await fetch(new URL("/healthz", BASE_URL), { signal })).json());
-  process.stdout.write(`${said}\n`);
+/** The gateway's public URL in a file that has no problems. */
+export function baseUrlOf({ vars }: Pick<WranglerFile, "vars">): string {
+  return settingsOf({ ...standIns, ...vars }).BASE_URL;
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
+import { ownValue } from "@inference/protocol/own-value";
 
 /** The parts of `wrangler.jsonc` that are used here, in Cloudflare's names. */
 export type WranglerFile = {
+  name: string;
   compatibility_date: string;
   compatibility_flags: readonly string[];
   durable_objects: { bindings: readonly { name: string; class_name: string }[] };
@@ -10,7 +12,11 @@ export type WranglerFile = {
   secrets: { required: readonly string[] };
   dev: { port: number };
   routes?: readonly (string | { pattern: string })[];
+  env?: Readonly<Record<string, Partial<WranglerFile>>>;
 };
+
+/** The entries of the file that wrangler does not take over from the top into an environment. */
+export const NOT_INHERITED = ["vars", "secrets", "durable_objects", "kv_namespaces"] as const;
 
 // Both match strings too, so that nothing inside one is changed.
 const COMMENTS = /("(?:[^"\\]|\\.)*")|\/\/.*|\/\*[\s\S]*?\*\//g;
@@ -29,6 +35,19 @@ export function parseWranglerFile(text: string): WranglerFile {
   } catch (error) {
     throw new Error(`wrangler.jsonc is not valid JSON with comments: ${(error as Error).message}`);
   }
+}
+
+/**
+ * The Worker of an environment, as wrangler makes it of the file. Undefined names the one at the top. Throws for an
+ * unknown environment, and for one that lacks an entry that wrangler does not take over.
+ */
+export function environmentOf({ env = {}, ...top }: WranglerFile, name: string | undefined): WranglerFile {
+  if (name === undefined) return top;
+  const own = ownValue(env, name);
+  if (own === undefined) throw new Error(`--env ${name}: the file has ${Object.keys(env).join(", ") || "none"}.`);
+  const lacking = NOT_INHERITED.filter((entry) => entry in top && !(entry in own));
+  if (lacking.length > 0) throw new Error(`env.${name} lacks ${lacking.join(", ")}, which wrangler does not inherit.`);
+  return { ...top, name: `${top.name}-${name}`, ...own };
 }
 
 function keepString(_: string, string = ""): string {

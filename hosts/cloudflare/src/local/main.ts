@@ -43,7 +43,7 @@ try {
 }
 
 function writeWranglerFile(file: string, { settings }: DevnetSite): string {
-  const { secrets: _, ...configuration } = wranglerFile;
+  const { secrets: _, env: __, ...configuration } = wranglerFile;
   const main = fileURLToPath(WORKER);
   const vars = { BASE_URL: `http://localhost:${wranglerFile.dev.port}`, ...settings };
   // It contains secrets.

@@ -16,6 +16,8 @@ export type DeploymentCheck = {
   privateKey: Hex;
   /** A text model; the cheapest if undefined. */
   model?: string | undefined;
+  /** The version of a Worker that serves the calls, as `name=id`; the deployed ones if undefined. */
+  worker?: string | undefined;
   /** A shell command that deploys the gateway again while streams are open. */
   deploy?: string | undefined;
   say(line: string): void;
@@ -47,7 +49,7 @@ export async function checkDeployment(options: DeploymentCheck): Promise<string[
   const account = await openAccount(target, 0);
   try {
     const { key } = await account.makeKey(TERMS);
-    const wire = makeWire();
+    const wire = makeWire(versionHeader(options.worker));
     const client = await openai.open({ baseUrl: `${url}/api/v1`, apiKey: key, wire, retries: 0 });
     const model = options.model ?? (await cheapestModel(url));
     const times: Times = {};
@@ -66,6 +68,13 @@ export async function checkDeployment(options: DeploymentCheck): Promise<string[
     }
   }
   return problems;
+}
+
+/** Cloudflare's header for a version that has no share of the requests, or a small one. */
+function versionHeader(version: string | undefined): Record<string, string> {
+  if (version === undefined) return {};
+  const [name, id] = version.split("=", 2);
+  return { "cloudflare-workers-version-overrides": `${name}="${id}"` };
 }
 
 /** Throws if there is no gateway. */

@@ -5,7 +5,8 @@ import type { Hex } from "viem";
 const HELP = `CHECK_PRIVATE_KEY=0x... npm run check:deployment -- https://gateway.example
 
   --model <id>          a text model; without it the cheapest that the gateway lists
-  --deploy <command>    deploys the gateway again while streams are open, for example "npm run deploy"
+  --worker <name>=<id> a version of the Worker, as "npm run deploy -- upload" prints it
+  --deploy <command>    deploys the gateway again while streams are open, for example "npm run deploy -- --env staging"
 
 CHECK_PRIVATE_KEY is that of a wallet with a dollar of credit at the gateway.
 `;
@@ -24,6 +25,7 @@ const problems = await checkDeployment({
   url: url.replace(/\/+$/, ""),
   privateKey: privateKey as Hex,
   model: values.model,
+  worker: values.worker,
   deploy: values.deploy,
   say: (line) => process.stdout.write(`${line}\n`),
 }).catch((error: unknown) => [error instanceof Error ? error.message : String(error)]);
@@ -37,7 +39,10 @@ function readArguments() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { model: { type: "string" }, deploy: { type: "string" }, help: { type: "boolean" } },
+      options: {
+        ...{ model: { type: "string" }, worker: { type: "string" }, deploy: { type: "string" } },
+        help: { type: "boolean" },
+      },
     });
   } catch (error) {
     return explain(1, (error as Error).message);
