@@ -16,6 +16,8 @@ export type GatewayConfig = {
   baseUrl: string;
   /** At least 32 bytes. API keys and sessions are checked with it. */
   secret: Uint8Array;
+  /** An earlier one, whose keys, sessions and sealed texts stay valid. */
+  previousSecret?: Uint8Array | undefined;
   /** The chain ids that a signed message may have. The first is the primary chain. */
   chainIds: readonly number[];
   upstream: UpstreamConfig;

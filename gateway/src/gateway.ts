@@ -97,8 +97,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const live = new Set<string>();
   const { clock, timers } = environment;
   const provider = makeProvider(upstream, environment.upstream);
-  const credentials = makeCredentials(config.secret, environment.random);
-  const sealer = makeSealer(config.secret, environment.random);
+  const credentials = makeCredentials(config.secret, environment.random, config.previousSecret);
+  const sealer = makeSealer(config.secret, environment.random, config.previousSecret);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
   const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
@@ -110,7 +110,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     chainReads,
     openOffers: makeOpenOffers(config, environment, { keyRecords, chainReads }),
     sealer,
-    reasoningSeal: makeReasoningSeal(config.secret, environment.random),
+    reasoningSeal: makeReasoningSeal(config.secret, environment.random, config.previousSecret),
     contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),
     agentSignIns: makeSemaphore(limits.agentSignIns, "sign-ins for agents"),
     provider,

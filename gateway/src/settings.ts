@@ -26,21 +26,27 @@ import { billingSettings } from "./upstream/billing-url.ts";
 import { profiles } from "./upstream/profiles/all.ts";
 import { recordOrigin } from "./upstream/record-url.ts";
 
+const secret = z
+  .string()
+  .regex(
+    /^(0x)?([0-9a-fA-F]{2}){32,}$/,
+    "must be at least 32 random bytes in hex, such as the output of `openssl rand -hex 32`",
+  );
+
 /**
  * The settings that every host reads from its environment. One schema gives the validation, the message that lists
  * everything missing or invalid, and the reference page.
  */
 export const gatewaySettings = z.object({
   BASE_URL: httpUrl.describe("Public URL of the gateway. Signed messages must name it."),
-  GATEWAY_SECRET: z
-    .string()
-    .regex(
-      /^(0x)?([0-9a-fA-F]{2}){32,}$/,
-      "must be at least 32 random bytes in hex, such as the output of `openssl rand -hex 32`",
-    )
+  GATEWAY_SECRET: secret.describe(
+    "Secret that API keys, sessions and signed receipts depend on. If it changes, all keys and sessions become invalid, " +
+      "unless GATEWAY_SECRET_PREVIOUS has the old one, and the settlement contract needs the new receipt key.",
+  ),
+  GATEWAY_SECRET_PREVIOUS: secret
+    .optional()
     .describe(
-      "Secret that API keys, sessions and signed receipts depend on. If it changes, all keys and sessions become invalid, " +
-        "and the settlement contract needs the new receipt key.",
+      "The secret before GATEWAY_SECRET. Its keys, sessions and sealed answers stay valid, and webhooks are signed with both.",
     ),
   ...shapeOf(upstreamSettings),
   PRICES_FILE: z
@@ -247,9 +253,19 @@ export const contractSettings = {
   tokenBridge: "BRIDGE_ADDRESS",
 } as const;
 
-/** The bytes of the gateway's secret. */
-export function secretOf({ GATEWAY_SECRET }: Pick<GatewaySettings, "GATEWAY_SECRET">): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(GATEWAY_SECRET.replace(/^0x/, ""), "hex"));
+/** The gateway's secrets as bytes. */
+export function secretsOf({
+  GATEWAY_SECRET: secret,
+  GATEWAY_SECRET_PREVIOUS: previous,
+}: Pick<GatewaySettings, "GATEWAY_SECRET" | "GATEWAY_SECRET_PREVIOUS">): Pick<
+  GatewayConfig,
+  "secret" | "previousSecret"
+> {
+  return { secret: bytesOf(secret), previousSecret: previous === undefined ? undefined : bytesOf(previous) };
+}
+
+function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(hex.replace(/^0x/, ""), "hex"));
 }
 
 /** The limits of a host. */
@@ -271,7 +287,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
   followedOf(settings, chains);
   return {
     baseUrl: settings.BASE_URL,
-    secret: secretOf(settings),
+    ...secretsOf(settings),
     chainIds: [
       ...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? chains.map(({ chainId }) => chainId))]),
     ],

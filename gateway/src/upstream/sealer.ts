@@ -4,14 +4,22 @@
  */
 export type Sealer = {
   seal(name: string, bytes: Uint8Array): Promise<string>;
-  /** Undefined if it was sealed under another name or with another secret. */
+  /** Undefined if it was sealed under another name or with an unknown secret. */
   open(name: string, sealed: string): Promise<Uint8Array | undefined>;
 };
 
 const NONCE_BYTES = 12;
 
-/** @param random A nonce is used once: `random` must not repeat itself. */
-export function makeSealer(secret: Uint8Array, random: { bytes(length: number): Uint8Array }): Sealer {
+/**
+ * @param random A nonce is used once: `random` must not repeat itself.
+ * @param previous An earlier secret, which opens what was sealed with it.
+ */
+export function makeSealer(
+  secret: Uint8Array,
+  random: { bytes(length: number): Uint8Array },
+  previous?: Uint8Array,
+): Sealer {
+  const earlier = previous === undefined ? undefined : makeSealer(previous, random);
   let key: Promise<CryptoKey> | undefined;
   const parameters = (name: string, nonce: Uint8Array<ArrayBuffer>): AesGcmParams => ({
     name: "AES-GCM",
@@ -32,7 +40,7 @@ export function makeSealer(secret: Uint8Array, random: { bytes(length: number): 
       try {
         return new Uint8Array(await crypto.subtle.decrypt(parameters(name, nonce), await key, rest));
       } catch {
-        return undefined;
+        return earlier?.open(name, sealed);
       }
     },
   };

@@ -29,24 +29,30 @@ export type WebhookSender = {
 
 /** Signs by Standard Webhooks (https://www.standardwebhooks.com), whose libraries verify the messages. */
 export function makeWebhookSender(
-  { secret }: Pick<GatewayConfig, "secret">,
+  { secret, previousSecret }: Pick<GatewayConfig, "secret" | "previousSecret">,
   { clock, timers, webhooks }: Pick<Environment, "clock" | "timers" | "webhooks">,
 ): WebhookSender {
-  const keyOf = (account: Partition, id: string): Buffer =>
-    createHmac("sha256", secret).update(`webhook:${account} ${id}`).digest();
+  const keyOf = (account: Partition, id: string, from = secret): Buffer =>
+    createHmac("sha256", from).update(`webhook:${account} ${id}`).digest();
   return {
     secretOf: (account, id) => `whsec_${keyOf(account, id).toString("base64")}`,
     async send(account, { id, url }, message, stopped) {
       const body = eventBody(message.event, { account: partitionAddress(account), at: message.at });
       const sentAt = Math.floor(clock.now() / 1_000);
       const signed = `${message.id}.${sentAt}.${body}`;
-      const signature = createHmac("sha256", keyOf(account, id)).update(signed).digest("base64");
+      // A receiver accepts a message if any of its signatures is right.
+      const signatures = [secret, previousSecret].flatMap((from) => {
+        if (from === undefined) return [];
+        return `v1,${createHmac("sha256", keyOf(account, id, from))
+          .update(signed)
+          .digest("base64")}`;
+      });
       const headers = {
         "content-type": "application/json",
         "user-agent": "inference-gateway",
         "webhook-id": message.id,
         "webhook-timestamp": String(sentAt),
-        "webhook-signature": `v1,${signature}`,
+        "webhook-signature": signatures.join(" "),
       };
       try {
         const status = await within(timers, RECEIVER_MS, (late) => {

@@ -12,7 +12,7 @@ import { openBodyThread } from "./body-thread.ts";
 const secret = randomBytes(32);
 const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes });
 const sealed = reasoningSeal.seal({ account: context.account, model: "text-1" }, "thought");
-const thread = openBodyThread(secret);
+const thread = openBodyThread({ secret });
 after(() => thread.stop());
 
 const parsers = new Map(endpoints.flatMap(({ parser }) => (parser === undefined ? [] : [[parser.name, parser]])));

@@ -12,7 +12,7 @@ export type BodyThread = {
 
 type Waiting = { job: SentBodyJob; result: PromiseWithResolvers<ReadBody<unknown>> };
 
-export function openBodyThread(secret: Uint8Array): BodyThread {
+export function openBodyThread({ secret, previousSecret }: BodyThreadData): BodyThread {
   const waiting = makeOwnerQueue<Waiting>();
   let worker: Worker | undefined;
   let current: Waiting | undefined;
@@ -21,7 +21,7 @@ export function openBodyThread(secret: Uint8Array): BodyThread {
 
   function startWorker(): Worker {
     const started = new Worker(new URL("./body-worker.ts", import.meta.url), {
-      workerData: { secret } satisfies BodyThreadData,
+      workerData: { secret, previousSecret } satisfies BodyThreadData,
     });
     started.on("message", (read: ReadBody<unknown>) => {
       current?.result.resolve(read);

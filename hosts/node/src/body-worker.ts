@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { pricesUnknown } from "@inference/gateway/catalogue/price-list";
+import type { GatewayConfig } from "@inference/gateway/config";
 import { makeReasoningSeal } from "@inference/gateway/inference/answer/reasoning-seal";
 import { type ReadBody, readBody, readForm, type SentBodyJob } from "@inference/gateway/inference/requests/body-job";
 import { asObject } from "@inference/gateway/json-object";
@@ -7,12 +8,12 @@ import { endpoints } from "@inference/gateway/routes/all";
 import { randomBytes } from "./random.ts";
 
 /** Reads bodies in a thread of its own. An error that is no refusal ends the thread. */
-export type BodyThreadData = { secret: Uint8Array };
+export type BodyThreadData = Pick<GatewayConfig, "secret" | "previousSecret">;
 /** @param snapshot Absent if it is that of the last message. */
 export type BodyMessage = Omit<SentBodyJob, "snapshot"> & Partial<Pick<SentBodyJob, "snapshot">>;
 
-const { secret } = workerData as BodyThreadData;
-const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes });
+const { secret, previousSecret } = workerData as BodyThreadData;
+const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes }, previousSecret);
 const parsers = new Map(endpoints.flatMap(({ parser }) => (parser === undefined ? [] : [[parser.name, parser]])));
 let prices: SentBodyJob["snapshot"] = null;
 

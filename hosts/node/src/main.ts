@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import inspector from "node:inspector";
 import { makeReceiptKey } from "@inference/gateway/auth/receipt-key";
-import { parseSettings, SettingsError, secretOf } from "@inference/gateway/settings";
+import { parseSettings, SettingsError, secretsOf } from "@inference/gateway/settings";
 import { readArguments } from "./arguments.ts";
 import { backUpLedger } from "./backup.ts";
 import { checkKey, checkProvider } from "./check.ts";
@@ -34,7 +34,8 @@ try {
   if (given.file !== undefined) readSettingsFile(given.file, process.env);
   const [first = "", second] = words;
   if (command === "receipt-key") {
-    const secret = secretOf(parseSettings(nodeSettings.pick({ GATEWAY_SECRET: true }), process.env));
+    const only = nodeSettings.pick({ GATEWAY_SECRET: true, GATEWAY_SECRET_PREVIOUS: true });
+    const { secret } = secretsOf(parseSettings(only, process.env));
     tell("receipt_key", { receiptKey: makeReceiptKey(secret).publicKey });
     process.exit(0);
   }

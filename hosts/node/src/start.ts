@@ -93,7 +93,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   if (first.outcome === "waiting") log("warn", "chain_not_read", { reason: first.reason });
   const dollars = openDollarFollower(settings, keyValue);
   const webhooks = openWebhooks({ local: config.operator.webhookTargets === "local" });
-  const bodies = openBodyThread(config.secret);
+  const bodies = openBodyThread(config);
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = settings;
   const tracing = collector === undefined ? undefined : await openTracing(collector, config.upstream);
   const background = makeBackground();

@@ -23,8 +23,16 @@ const MAX_TEXT_BYTES = 256 * 1024;
 const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
 const CIPHER = "aes-256-gcm";
 
-/** @param random A nonce is used once: `random` must not repeat itself. */
-export function makeReasoningSeal(secret: Uint8Array, random: { bytes(length: number): Uint8Array }): ReasoningSeal {
+/**
+ * @param random A nonce is used once: `random` must not repeat itself.
+ * @param previous An earlier secret, which opens what was sealed with it.
+ */
+export function makeReasoningSeal(
+  secret: Uint8Array,
+  random: { bytes(length: number): Uint8Array },
+  previous?: Uint8Array,
+): ReasoningSeal {
+  const earlier = previous === undefined ? undefined : makeReasoningSeal(previous, random);
   // A key of its own, because the secret is also used for credentials.
   const key = createHmac("sha256", secret).update("sealed reasoning").digest();
   const boundTo = ({ account, model }: SealOwner): Uint8Array => Buffer.from(JSON.stringify([account, model]));
@@ -47,7 +55,7 @@ export function makeReasoningSeal(secret: Uint8Array, random: { bytes(length: nu
         decipher.setAAD(boundTo(owner)).setAuthTag(bytes.subarray(end));
         return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString();
       } catch {
-        return null;
+        return earlier?.open(owner, sealed) ?? null;
       }
     },
   };

@@ -104,7 +104,9 @@ test("no webhook reaches the origins of the Worker's own zone behind its firewal
 
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {
   const names: readonly string[] = SECRETS;
-  const secretive = Object.keys(edgeSettings.shape).filter((name) => /_(KEY|SECRET|TOKEN|RPC_URLS?)$/.test(name));
+  const secretive = Object.keys(edgeSettings.shape).filter((name) =>
+    /_(KEY|SECRET|SECRET_PREVIOUS|TOKEN|RPC_URLS?)$/.test(name),
+  );
   assert.deepEqual([...names].sort(), secretive.sort());
   const example = readFileSync(join(root, ".dev.vars.example"), "utf8");
   assert.deepEqual(

@@ -14,6 +14,7 @@ import type { WranglerFile } from "./wrangler-file.ts";
 /** Uploaded separately and not shown again. URLs of nodes contain keys too. */
 export const SECRETS = [
   "GATEWAY_SECRET",
+  "GATEWAY_SECRET_PREVIOUS",
   "UPSTREAM_API_KEY",
   "UPSTREAM_ADMIN_KEY",
   "UPSTREAM_BILLING_KEY",

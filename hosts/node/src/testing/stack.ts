@@ -105,7 +105,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const upstream = openUpstream(provider);
   const webhooks = openWebhooks({ local: true });
   const secret = randomBytes(32);
-  const bodies = openBodyThread(secret);
+  const bodies = openBodyThread({ secret });
   const environment: Environment = {
     clock: { now },
     random: { bytes: (length) => randomBytes(length) },
