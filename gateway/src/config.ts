@@ -14,9 +14,8 @@ import { recordOrigin } from "./upstream/record-url.ts";
 export type GatewayConfig = {
   /** The public URL, without a trailing slash. Signed messages must name it. */
   baseUrl: string;
-  /** At least 32 bytes. API keys and sessions are checked with it. */
+  /** At least 32 bytes. API keys and sessions are checked with it. What the previous one made stays valid. */
   secret: Uint8Array;
-  /** An earlier one, whose keys, sessions and sealed texts stay valid. */
   previousSecret?: Uint8Array | undefined;
   /** The chain ids that a signed message may have. The first is the primary chain. */
   chainIds: readonly number[];
@@ -157,9 +156,7 @@ export const requestSettings = {
     "STALLED_READER_MS",
     whole(30_000, 100)
       .default(30_000)
-      .describe(
-        "How long a client may read less than 8 KiB/s of an answer that waits for it before it counts as gone.",
-      ),
+      .describe("How long a client may read less than 8 KiB/s of a waiting answer before it counts as gone."),
   ),
 };
 /** Limits of one request. */

@@ -7,7 +7,9 @@ import type { LedgerClient } from "@inference/ledger/client";
 import type { Address } from "@inference/protocol/credential";
 import type { Keccak } from "@inference/protocol/merkle-tree";
 import type { Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { type Billing, createReconciler, type Reconciler } from "./reconcile.ts";
+import type { SettlerAccount } from "./settlement-contract.ts";
 import { createSettler, type Settler } from "./settler.ts";
 
 /** The settings of the money path, which are among the gateway's. */
@@ -29,6 +31,8 @@ export type MoneyHost = {
   clientOf(rpcUrl: string): ChainClient;
   now(): number;
   alerts: Record<"chain" | "settler" | "reconciliation", (message: string) => void>;
+  /** The settler, if its key is no setting. */
+  account?: SettlerAccount | undefined;
   keccak?: Keccak;
   /** Whether the ledger may have been put back before the start. */
   mayBeCopy?: boolean;
@@ -56,6 +60,7 @@ export function openMoneyPath(settings: MoneySettings, { clientOf, alerts, ...ho
     contracts: settings,
   };
   const client = clientOf(settings.PRIMARY_RPC_URL);
+  const account = host.account ?? (privateKey && privateKeyToAccount(privateKey));
   const parts = { ...identity, ...host, client };
   return {
     identity,
@@ -69,9 +74,9 @@ export function openMoneyPath(settings: MoneySettings, { clientOf, alerts, ...ho
       onAlert: alerts.chain,
     }),
     settler:
-      privateKey &&
+      account &&
       createSettler({
-        ...{ ...parts, privateKey, limits: { window: settings.SETTLER_WINDOW } },
+        ...{ ...parts, account, limits: { window: settings.SETTLER_WINDOW } },
         onAlert: alerts.settler,
       }),
     reconciler: createReconciler({ ...parts, onAlert: alerts.reconciliation }),

@@ -14,6 +14,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import type { Address } from "@inference/protocol/credential";
 import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { type Abi, createPublicClient, encodeFunctionData, erc20Abi, type Hex, http, toFunctionSelector } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { createSettler } from "./settler.ts";
 import { statementTrees } from "./statement-tree.ts";
 import { createStatements } from "./statements.ts";
@@ -92,7 +93,7 @@ function gateway() {
   const makeTree = statementTrees({ chainId: CHAIN_ID, address: chain.settlement }, pureKeccak);
   const terms = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
   const statements = createStatements({ ...common, terms, makeTree });
-  const settler = createSettler({ ...common, privateKey });
+  const settler = createSettler({ ...common, account: privateKeyToAccount(privateKey) });
 
   const [at, owner, partition] = [now(), accountPartition(alice), chainPartition(CHAIN_ID)];
   ledger.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50_000_000_000 });

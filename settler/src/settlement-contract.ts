@@ -12,7 +12,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { encodeChunk, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import { decodeErrorResult, encodeFunctionData, type Hex, type LocalAccount, toHex } from "viem";
+import { decodeErrorResult, encodeFunctionData, type Hex, toHex } from "viem";
 
 /** The settlement contract and its settler's account, as a node shows them. Every method may throw ChainUnavailable. */
 export type SettlementContract = {
@@ -31,6 +31,9 @@ export type SettlementContract = {
 };
 
 export type Call = { to: Address; data: Hex };
+export type SettlerTransaction = Call & Fees & { type: "eip1559"; chainId: number; nonce: number; gas: bigint };
+/** The settler's key, or a service that has it. */
+export type SettlerAccount = { address: Address; signTransaction(transaction: SettlerTransaction): Promise<Hex> };
 export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint };
 
 const DEFAULT_TIP_WEI = 1_000_000_000n;
@@ -41,7 +44,7 @@ export function settlementContract(options: {
   client: ChainClient;
   chainId: number;
   address: Address;
-  account: LocalAccount;
+  account: SettlerAccount;
 }): SettlementContract {
   const { client, chainId, address, account } = options;
   const from = account.address;

@@ -15,11 +15,11 @@ import { joined } from "@inference/protocol/joined";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { type Hex, keccak256 } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { createCarry, GRACE_MS } from "./carry.ts";
+import { MAX_FEE_PER_GAS_WEI, MAX_TRANSACTION_GAS } from "./guarded-account.ts";
 import { type ChunkLimits, gasOf, nextChunk, type Payable } from "./next-chunk.ts";
 import { raisedFees } from "./raised-fees.ts";
-import { type Call, type Fees, settleCall, settlementContract } from "./settlement-contract.ts";
+import { type Call, type Fees, type SettlerAccount, settleCall, settlementContract } from "./settlement-contract.ts";
 
 /**
  * Posts due statements on chain, oldest first, in chunks. Up to `window` transactions with consecutive nonces are on
@@ -55,8 +55,8 @@ export type SettlerOptions = {
   client: ChainClient;
   chainId: number;
   settlement: Address;
-  /** The key of the contract's settler. */
-  privateKey: Hex;
+  /** The contract's settler. */
+  account: SettlerAccount;
   ledger: LedgerClient;
   now(): number;
   onAlert(message: string): void;
@@ -68,13 +68,12 @@ const usualLimits: SettlerLimits = {
   maxGas: 15_000_000,
   maxBytes: 131_072,
   stuckAfterMs: 120_000,
-  maxFeePerGasWei: 500_000_000_000n,
+  maxFeePerGasWei: MAX_FEE_PER_GAS_WEI,
   lateAfterMs: 7_200_000,
 };
 
 /** The last minutes of a day's ceiling are left for a transaction to get into a block. */
 const LAST_MINUTES_MS = 15 * 60_000;
-const MAX_TRANSACTION_GAS = 16_777_216n;
 const TRANSFER_GAS = 21_000n;
 const USUAL_DAYS_GAS = 150_000_000n;
 
@@ -98,10 +97,9 @@ type Round = {
 };
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { client, chainId, settlement, ledger, now } = options;
+  const { client, chainId, settlement, account, ledger, now } = options;
   const limits = { ...usualLimits, ...options.limits };
   const partition = chainPartition(chainId);
-  const account = privateKeyToAccount(options.privateKey);
   const address = account.address.toLowerCase() as Address;
   const alarm = createAlarm(options);
   const contract = settlementContract({ client, chainId, address: settlement, account });

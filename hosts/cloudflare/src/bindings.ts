@@ -1,5 +1,6 @@
 import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
 import type { Bucket } from "./export.ts";
+import type { SettlerAccount } from "@inference/settler/settlement-contract";
 
 /**
  * The Worker's bindings: its objects, its key-value namespace, and its settings and secrets as text. `PartitionCalls`
@@ -11,6 +12,8 @@ export type Bindings = {
   KEY_VALUE: KVNamespace;
   /** A copy of all objects goes there. Without it there is none. */
   EXPORT?: Bucket;
+  /** `beside/settler-key.ts`, if the settler's key is there. */
+  SETTLER_KEY?: { sign: SettlerAccount["signTransaction"] };
   LOCATION_HINT?: DurableObjectLocationHint | "";
 } & { readonly [setting: string]: unknown };
 

@@ -10,11 +10,12 @@ import { ceilingPartition } from "@inference/ledger/partition";
 import type { NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { type MoneyPath, openMoneyPath, RECONCILE_MS } from "@inference/settler/money-path";
+import type { SettlerTransaction } from "@inference/settler/settlement-contract";
 import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
-import { edgeConfigOf, settingsOf } from "./settings.ts";
+import { type EdgeSettings, edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
 
@@ -44,6 +45,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       billing: makeProviderBilling(config.billing, { log, timers, provider, listedOn, listsAll: false }),
       clientOf: chainClientOf,
       now: Date.now,
+      account: settlerOf(settings, env),
       alerts: {
         chain: (message) => log("alert", "chain", { message }),
         settler: (message) => log("alert", "settler", { message }),
@@ -112,6 +114,14 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
     }
   }
+}
+
+/** The settler whose key another Worker has. Throws if it is named without its service, or the other way round. */
+function settlerOf({ SETTLER_ADDRESS: address }: EdgeSettings, { SETTLER_KEY: key }: Bindings) {
+  if ((address === undefined) !== (key === undefined)) {
+    throw new Error("Set both SETTLER_ADDRESS and the service binding SETTLER_KEY, or neither.");
+  }
+  return address && key && { address, signTransaction: (transaction: SettlerTransaction) => key.sign(transaction) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type GatewayConfig, limits } from "@inference/gateway/config";
+import { address } from "@inference/gateway/setting-fields";
 import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
@@ -20,6 +21,9 @@ type Given = Readonly<Record<string, unknown>>;
 /** The gateway's settings, and those of a host of objects. */
 export const edgeSettings = z.object({
   ...gatewaySettings.shape,
+  SETTLER_ADDRESS: address
+    .optional()
+    .describe("Address of the settler whose key the service SETTLER_KEY has, in place of SETTLER_PRIVATE_KEY."),
   LOCATION_HINT: z
     .enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"])
     .optional()

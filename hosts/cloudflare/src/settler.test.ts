@@ -10,6 +10,7 @@ import { DAY_MS, dayNumber } from "@inference/protocol/window";
 import type { generationAnswer } from "@inference/protocol/wire/answers";
 import { GRACE_MS } from "@inference/settler/carry";
 import { createPublicClient, http, pad, stringToHex, zeroAddress, zeroHash } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
 import type * as z from "zod";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { ChainEviction } from "./testing/evicting-chain-worker.ts";
@@ -39,9 +40,19 @@ before(async () => {
     {
       ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
       ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
-      ...{ SETTLER_PRIVATE_KEY: privateKey, POST_USD: "0.000000001", METRICS_TOKEN: METRICS },
+      ...{ SETTLER_ADDRESS: privateKeyToAddress(privateKey), POST_USD: "0.000000001", METRICS_TOKEN: METRICS },
     },
-    { entry: new URL("testing/evicting-chain-worker.ts", import.meta.url) },
+    {
+      entry: new URL("testing/evicting-chain-worker.ts", import.meta.url),
+      beside: {
+        SETTLER_KEY: {
+          entry: new URL("beside/settler-key.ts", import.meta.url),
+          settings: {
+            ...{ SETTLER_PRIVATE_KEY: privateKey, PRIMARY_CHAIN_ID: "31337", SETTLEMENT_ADDRESS: chain.settlement },
+          },
+        },
+      },
+    },
   );
   ({ key } = await edge.account(0, { address }));
   await eventually(async () => {

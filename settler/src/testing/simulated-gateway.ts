@@ -78,7 +78,7 @@ export function makeGateway(options: { timeOfDay?: number; limits?: Partial<Sett
     return {
       watcher: createSettlementWatcher({ ...common, startBlock: 0, confirmations: "finalized", mayBeCopy }),
       statements: createStatements({ ...common, terms, makeTree }),
-      settler: createSettler({ ...common, privateKey, limits }),
+      settler: createSettler({ ...common, account: privateKeyToAccount(privateKey), limits }),
     };
   }
 

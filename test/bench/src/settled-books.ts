@@ -17,7 +17,7 @@ import { createSettler } from "@inference/settler/settler";
 import { statementTrees } from "@inference/settler/statement-tree";
 import { createStatements } from "@inference/settler/statements";
 import { toHex } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
+import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { inGroups, issueKey, makeKey } from "./books.ts";
 
 /**
@@ -73,7 +73,7 @@ export async function openSettledBooks(options: Options): Promise<SettledBooks> 
     terms: { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 },
     makeTree: statementTrees({ chainId: CHAIN_ID, address: chain.settlement }, keccak),
   });
-  const settler = createSettler({ ...common, privateKey: toHex(settlerKey) });
+  const settler = createSettler({ ...common, account: privateKeyToAccount(toHex(settlerKey)) });
   const credentials = makeCredentials(secret, { bytes: randomBytes });
   const owners = Array.from({ length: accounts }, (_, index) => {
     const address = addressAt(index);

@@ -31,6 +31,8 @@ test("the file's settings are checked as the Worker reads them, and what is wron
     ["more than a Worker has", { vars: { ...vars, CHAT_BODY_BYTES: 16_777_216 } }, /CHAT_BODY_BYTES: must be at most/],
     ["a secret", { vars: { ...vars, GATEWAY_SECRET: "11".repeat(32) } }, /GATEWAY_SECRET is a secret/],
     ["a word that is no setting", { vars: { ...vars, MODEL_ALIAS: {} } }, /MODEL_ALIAS is not a setting/],
+    ["a settler without its key", { vars: { ...vars, SETTLER_ADDRESS: vars.SETTLEMENT_ADDRESS } }, /set both/],
+    ["a key without its settler", { services: [{ binding: "SETTLER_KEY", service: "key" }] }, /set both/],
     ["another host", { routes: ["other.example/*"] }, /No route is gateway\.example/],
   ];
   for (const [name, change, expected] of wrong) {

@@ -42,7 +42,7 @@ const standIns: { readonly [secret: string]: string } = {
  * @param shell The environment of `wrangler deploy`. A variable there replaces a secret of `--secrets-file`.
  */
 export function problemsOf(
-  { vars = {}, routes = [] }: Pick<WranglerFile, "vars" | "routes">,
+  { vars = {}, routes = [], services = [] }: Pick<WranglerFile, "vars" | "routes" | "services">,
   shell: Readonly<Record<string, string | undefined>> = {},
 ): string[] {
   const names = Object.keys(vars);
@@ -59,6 +59,10 @@ export function problemsOf(
       ),
     ...names.filter((name) => !Object.hasOwn(edgeSettings.shape, name)).map((name) => `${name} is not a setting.`),
   ];
+  const hasKey = services.some(({ binding }) => binding === "SETTLER_KEY");
+  if (hasKey !== Boolean(vars.SETTLER_ADDRESS)) {
+    problems.push("SETTLER_ADDRESS among `vars` and the service SETTLER_KEY need each other: set both, or neither.");
+  }
   try {
     const { baseUrl } = edgeConfigOf(settingsOf({ ...standIns, ...vars }));
     const host = new URL(baseUrl).host;

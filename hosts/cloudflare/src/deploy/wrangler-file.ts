@@ -11,6 +11,7 @@ export type WranglerFile = {
   vars?: Readonly<Record<string, unknown>> | undefined;
   secrets: { required: readonly string[] };
   dev: { port: number };
+  services?: readonly { binding: string; service: string }[];
   routes?: readonly (string | { pattern: string })[];
   env?: Readonly<Record<string, Partial<WranglerFile>>>;
 };

@@ -143,7 +143,10 @@ test("each environment has all that the Worker at the top has, by wrangler's own
   };
   const top = await shown("--env", "");
   assert.match(top, /PARTITION[\s\S]*CHAIN[\s\S]*KEY_VALUE/);
-  for (const name of ["staging", "production"]) assert.equal(await shown("--env", name), top, name);
+  for (const name of ["staging", "production"]) {
+    assert.equal(await shown("--env", name), top, name);
+    assert.match(await shown("--config", "hosts/cloudflare/settler-key.jsonc", "--env", name), /SETTLEMENT_ADDRESS/);
+  }
 });
 
 test("a version is uploaded without requests, gets a share, then all, and is rolled back", async (t) => {

@@ -29,21 +29,26 @@ export type WorkerOptions = {
   /** Other modules for the Worker and its key-value store. */
   entry?: URL;
   keyValue?: URL;
+  /** Other Workers, by the name of the binding that calls each. */
+  beside?: Readonly<Record<string, BesideWorker>>;
   /** Kills it, also while it starts. */
   signal?: AbortSignal;
 };
 
+type BesideWorker = { entry: URL; settings: Readonly<Record<string, string>> };
+
 /** Bundles the Worker and runs it on local workerd, with its objects on disk and its key-value store in memory. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE, signal } = options;
+  const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE, beside = {}, signal } = options;
   mkdirSync(join(folder, "objects"), { recursive: true });
-  for (const [file, from] of Object.entries({ "worker.js": entry, "key-value.js": keyValue })) {
+  const others = Object.entries(beside).map(([name, worker]) => [`${name}.js`, worker.entry] as const);
+  for (const [file, from] of [["worker.js", entry], ["key-value.js", keyValue], ...others] as const) {
     writeFileSync(join(folder, file), await codeOf(from));
   }
   const chosen = await takePort(port);
   const url = `http://127.0.0.1:${chosen}`;
   // It contains secrets.
-  writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen), { mode: 0o600 });
+  writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen, beside), { mode: 0o600 });
   return serveWorkerd(folder, url, signal);
 }
 
@@ -91,7 +96,11 @@ export async function serveWorkerd(folder: string, url: string, signal?: AbortSi
 const KEY_VALUE = new URL("key-value-service.ts", import.meta.url);
 const MAX_SAID = 1_000_000;
 
-function capnp(settings: Readonly<Record<string, string>>, port: number): string {
+function capnp(
+  settings: Readonly<Record<string, string>>,
+  port: number,
+  beside: Readonly<Record<string, BesideWorker>>,
+): string {
   const { compatibility_date, compatibility_flags, durable_objects, kv_namespaces } = wranglerFile;
   const quote = JSON.stringify;
   const namespaces = durable_objects.bindings.map(
@@ -102,13 +111,21 @@ function capnp(settings: Readonly<Record<string, string>>, port: number): string
       ({ name, class_name }) => `(name = ${quote(name)}, durableObjectNamespace = ${quote(class_name)})`,
     ),
     ...kv_namespaces.map(({ binding }) => `(name = ${quote(binding)}, kvNamespace = "key-value")`),
-    ...Object.entries(settings).map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`),
+    ...textBindings(settings),
+    ...Object.keys(beside).map((name) => `(name = ${quote(name)}, service = ${quote(name)})`),
   ];
+  const others = Object.entries(beside).map(([name, worker]) => {
+    const code = `(name = "worker", esModule = embed ${quote(`${name}.js`)})`;
+    const flags = `compatibilityDate = ${quote(compatibility_date)}, compatibilityFlags = ${quote(compatibility_flags)}`;
+    const own = textBindings(worker.settings).join(", ");
+    return `(name = ${quote(name)}, worker = (modules = [${code}], ${flags}, bindings = [${own}])),`;
+  });
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "gateway", worker = .gateway),
     (name = "key-value", worker = .keyValue),
+    ${others.join("\n    ")}
     (name = "objects", disk = (path = "objects", writable = true)),
     (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),
   ],
@@ -129,6 +146,12 @@ const keyValue :Workerd.Worker = (
   compatibilityDate = ${quote(compatibility_date)},
 );
 `;
+}
+
+function textBindings(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).map(([name, value]) => {
+    return `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(value)})`;
+  });
 }
 
 async function answers(url: string, child: ChildProcess): Promise<void> {

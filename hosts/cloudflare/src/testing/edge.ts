@@ -8,7 +8,7 @@ import { ceilingPartition } from "@inference/ledger/partition";
 import type { NanoUsd } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
-import { type RunningWorker, startWorker } from "../local/workerd.ts";
+import { type RunningWorker, startWorker, type WorkerOptions } from "../local/workerd.ts";
 import { openDepartures } from "./departures.ts";
 
 /** The whole gateway on local workerd, with the provider simulator, and an endpoint to its ledger. */
@@ -27,6 +27,7 @@ export type Edge = HostUnderTest & {
 type Modules = {
   entry?: URL;
   keyValue?: URL;
+  beside?: NonNullable<WorkerOptions["beside"]>;
   start?: typeof startWorker;
   ceilingNanoUsd?: NanoUsd;
   /** Serves each identity with a key of its own at the provider. */
