@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownValue } from "@inference/protocol/own-value";
@@ -12,9 +12,17 @@ type DocsFiles = Record<"theme" | "script" | "style" | "menu" | "icon", string>;
 const source = fileURLToPath(new URL("..", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = fileURLToPath(new URL("../../dist", import.meta.url));
-/** Hosts read the first file. The second lists the sources. */
+/** Hosts read the first file. The second has no assets: Cloudflare serves those from the folder. The third lists sources. */
 const siteFile = join(folder, "site.json");
+const pageFile = join(folder, "page.json");
 const inputsFile = join(folder, "inputs.json");
+const publicFolder = join(folder, "public");
+
+/** For Cloudflare's static assets: the headers that the gateway itself sends with them. */
+const HEADERS = `/assets/*
+  Cache-Control: public, max-age=31536000, immutable
+  X-Content-Type-Options: nosniff
+`;
 
 const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
@@ -29,19 +37,29 @@ const ENTRIES = [
   "docs/menu.svg",
 ];
 
-/** Builds the dashboard into `dist/site.json`, unless it exists and no source has changed. */
+/** Builds the dashboard into `dist`, unless it exists and no source has changed. */
 export async function buildDashboard(): Promise<void> {
   if (isCurrent()) return;
   const { site, metafile } = await bundleDashboard();
-  mkdirSync(folder, { recursive: true });
+  writePublic(site);
+  write(pageFile, JSON.stringify({ ...site, assets: {} }));
   write(inputsFile, JSON.stringify(Object.keys(metafile.inputs)));
   write(siteFile, JSON.stringify(site));
+}
+
+function writePublic({ assets }: Site): void {
+  const files = join(publicFolder, "assets");
+  mkdirSync(files, { recursive: true });
+  for (const name of readdirSync(files)) if (!(name in assets)) rmSync(join(files, name));
+  for (const [name, { text }] of Object.entries(assets)) write(join(files, name), text);
+  write(join(publicFolder, "_headers"), HEADERS);
 }
 
 /** Writes a file without a dashboard, unless an earlier build left one: hosts need the file. */
 export function withoutDashboard(): void {
   if (existsSync(siteFile)) return;
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(publicFolder, { recursive: true });
+  write(pageFile, "null");
   write(siteFile, "null");
 }
 
@@ -103,7 +121,7 @@ export function staticImports(metafile: Metafile, entry: string): string[] {
 }
 
 function isCurrent(): boolean {
-  if (!existsSync(siteFile) || !existsSync(inputsFile)) return false;
+  if (![siteFile, pageFile, inputsFile].every(existsSync)) return false;
   const builtAt = statSync(siteFile).mtimeMs;
   const inputs = JSON.parse(readFileSync(inputsFile, "utf8")) as string[];
   const all = [...inputs, "package-lock.json", "dashboard/src/build/build.ts", "dashboard/src/build/page.ts"];

@@ -1,5 +1,5 @@
 import { createChainReader } from "@inference/chain/reader";
-import dashboard from "@inference/dashboard/site.json" with { type: "json" };
+import dashboard from "@inference/dashboard/page.json" with { type: "json" };
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import * as mcpSdk from "@inference/gateway/mcp-sdk";

@@ -15,8 +15,8 @@ declare module "cloudflare:workers" {
   export function waitUntil(work: Promise<unknown>): void;
 }
 
-/** The output of the dashboard's build; null if it failed. */
-declare module "@inference/dashboard/site.json" {
+/** The dashboard's page without its assets, which Cloudflare serves; null if its build failed. */
+declare module "@inference/dashboard/page.json" {
   const site: import("@inference/gateway/environment").DashboardFiles | null;
   export default site;
 }

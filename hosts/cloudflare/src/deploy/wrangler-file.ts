@@ -10,6 +10,7 @@ export type WranglerFile = {
   kv_namespaces: readonly { binding: string }[];
   vars?: Readonly<Record<string, unknown>> | undefined;
   secrets: { required: readonly string[] };
+  assets: { directory: string };
   dev: { port: number };
   services?: readonly { binding: string; service: string }[];
   routes?: readonly (string | { pattern: string })[];

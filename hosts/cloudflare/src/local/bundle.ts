@@ -16,6 +16,8 @@ export async function bundleWorker(entry: URL = WORKER): Promise<Uint8Array> {
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*", "node:*"],
+    // workerd alone serves no static assets.
+    alias: { "@inference/dashboard/page.json": "@inference/dashboard/site.json" },
     logLevel: "silent",
   });
   return outputFiles[0]?.contents ?? new Uint8Array();

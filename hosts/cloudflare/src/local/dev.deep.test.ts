@@ -13,7 +13,9 @@ import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { wranglerFile } from "../deploy/wrangler-file.ts";
 import { settingsOf } from "../settings.ts";
+import { root } from "../testing/wrangler.ts";
 import { readDevnet } from "./devnet.ts";
+import { takePort } from "./workerd.ts";
 
 let chain: PrimaryChain;
 let simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
@@ -84,14 +86,56 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
 });
 
 test("for wrangler dev it writes a configuration with all of the devnet's settings", async () => {
-  const { child, said } = startDev({ DEVNET_DIR: devnet }, "--wrangler");
+  const { child, said } = startDev({ DEVNET_DIR: devnet, WORKER_PORT: "8790" }, "--wrangler");
   assert.deepEqual(await once(child, "close"), [0, null], said());
   const [, file = ""] = /^npx wrangler dev --config (\S+)\n$/.exec(said()) ?? [];
-  const { vars, durable_objects } = JSON.parse(readFileSync(file, "utf8")) as typeof wranglerFile;
+  const { vars, dev, durable_objects } = JSON.parse(readFileSync(file, "utf8")) as typeof wranglerFile;
   const { settings } = readDevnet(devnet, {});
-  assert.deepEqual(vars, { BASE_URL: "http://localhost:8789", ...settings });
+  assert.deepEqual(vars, { BASE_URL: "http://localhost:8790", ...settings });
+  assert.equal(dev.port, 8790);
   assert.equal(settingsOf(vars).UPSTREAM_CHAT_EXTRAS.venice_parameters !== undefined, true);
   assert.deepEqual(durable_objects, wranglerFile.durable_objects);
+});
+
+test("wrangler dev serves the dashboard's page with its policy, and the files that the page names", async (t) => {
+  const port = await takePort(0);
+  const writing = startDev({ DEVNET_DIR: devnet, WORKER_PORT: String(port) }, "--wrangler");
+  assert.deepEqual(await once(writing.child, "close"), [0, null], writing.said());
+  const home = mkdtempSync(join(tmpdir(), "wrangler-"));
+  const child = spawn(join(root, "node_modules/.bin/wrangler"), ["dev", "--config", join(devnet, "wrangler.json")], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: home, CI: "1", WRANGLER_SEND_METRICS: "false" },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  t.after(async () => {
+    const ended = once(child, "exit");
+    child.kill();
+    await ended;
+    rmSync(home, { recursive: true });
+  });
+  const url = `http://localhost:${port}`;
+  const page = await eventually(async () => fetch(`${url}/`, { headers: { accept: "text/html" } }));
+  assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self'/);
+  const names = [...(await page.text()).matchAll(/"(\/assets\/[^"]+)"/g)].map(([, name = ""]) => name);
+  assert.ok(names.length > 3);
+  for (const name of names) {
+    const { status, headers } = await fetch(url + name);
+    assert.equal(status, 200, name);
+    const type = { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg\+xml/ }[name.split(".")[1] ?? ""];
+    assert.match(headers.get("content-type") ?? "", type ?? /never/);
+    assert.equal(headers.get("cache-control"), "public, max-age=31536000, immutable");
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+  }
+  // Signed messages name this address.
+  const { docs } = (await (await fetch(url)).json()) as { docs: string };
+  assert.equal(docs, `${url}/docs`);
+  const missing = await fetch(`${url}/assets/none.js`);
+  assert.deepEqual(
+    [missing.status, ((await missing.json()) as { error: { code: string } }).error.code],
+    [404, "not_found"],
+  );
+  const nonce = await fetch(`${url}/api/v1/auth/nonce`);
+  assert.ok(nonce.status < 500);
 });
 
 test("every contract that a devnet names and a gateway may know is among the settings", () => {

@@ -44,10 +44,16 @@ try {
 
 function writeWranglerFile(file: string, { settings }: DevnetSite): string {
   const { secrets: _, env: __, ...configuration } = wranglerFile;
-  const main = fileURLToPath(WORKER);
-  const vars = { BASE_URL: `http://localhost:${wranglerFile.dev.port}`, ...settings };
+  const port = readPort();
+  const vars = { BASE_URL: `http://localhost:${port}`, ...settings };
+  // The file is in another folder than `wrangler.jsonc`, whose paths are relative.
+  const assets = {
+    ...configuration.assets,
+    directory: fileURLToPath(new URL(`../../../../${configuration.assets.directory}`, import.meta.url)),
+  };
+  const local = { ...configuration, main: fileURLToPath(WORKER), assets, dev: { port }, vars };
   // It contains secrets.
-  writeFileSync(file, JSON.stringify({ ...configuration, main, vars }, null, 2), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(local, null, 2), { mode: 0o600 });
   return file;
 }
 
