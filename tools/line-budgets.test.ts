@@ -16,7 +16,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   deploy: { product: 0, tests: 500 },
   docs: { product: 250, tests: 0 },
   gateway: { product: 18_030, tests: 20_000 },
-  "hosts/cloudflare": { product: 2350, tests: 4900 },
+  "hosts/cloudflare": { product: 2550, tests: 5100 },
   "hosts/node": { product: 2600, tests: 9900 },
   keeper: { product: 2050, tests: 1500 },
   ledger: { product: 3700, tests: 5850 },

@@ -12,7 +12,7 @@ type DocsFiles = Record<"theme" | "script" | "style" | "menu" | "icon", string>;
 const source = fileURLToPath(new URL("..", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = fileURLToPath(new URL("../../dist", import.meta.url));
-/** Hosts read the first file. The second has no assets: Cloudflare serves those from the folder. The third lists sources. */
+/** Hosts read the first file. The second has no assets, which Cloudflare serves. The third lists the sources. */
 const siteFile = join(folder, "site.json");
 const pageFile = join(folder, "page.json");
 const inputsFile = join(folder, "inputs.json");

@@ -1,5 +1,11 @@
 import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
 import type { Bucket } from "./export.ts";
+import type {
+  DurableObjectJurisdiction,
+  DurableObjectLocationHint,
+  DurableObjectNamespace,
+  KVNamespace,
+} from "@cloudflare/workers-types";
 import type { SettlerAccount } from "@inference/settler/settlement-contract";
 
 /**
@@ -15,14 +21,18 @@ export type Bindings = {
   /** `beside/settler-key.ts`, if the settler's key is there. */
   SETTLER_KEY?: { sign: SettlerAccount["signTransaction"] };
   LOCATION_HINT?: DurableObjectLocationHint | "";
+  JURISDICTION?: DurableObjectJurisdiction | "us" | "";
 } & { readonly [setting: string]: unknown };
 
+type Place = Pick<Bindings, "LOCATION_HINT" | "JURISDICTION">;
+
+/** The objects of a jurisdiction have other ids than those of the same names elsewhere. */
+export function placedIn(namespace: DurableObjectNamespace, { JURISDICTION }: Place): DurableObjectNamespace {
+  return JURISDICTION ? namespace.jurisdiction(JURISDICTION as DurableObjectJurisdiction) : namespace;
+}
+
 /** A new stub of an object, which is placed where the operator wants it when it is first called. */
-export function objectOf<Calls>(
-  namespace: DurableObjectNamespace,
-  name: string,
-  { LOCATION_HINT }: Pick<Bindings, "LOCATION_HINT">,
-): Calls {
-  const options = LOCATION_HINT ? { locationHint: LOCATION_HINT } : {};
-  return namespace.getByName(name, options) as unknown as Calls;
+export function objectOf<Calls>(namespace: DurableObjectNamespace, name: string, place: Place): Calls {
+  const options = place.LOCATION_HINT ? { locationHint: place.LOCATION_HINT } : {};
+  return placedIn(namespace, place).getByName(name, options) as unknown as Calls;
 }

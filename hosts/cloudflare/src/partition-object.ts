@@ -27,7 +27,7 @@ import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { within } from "@inference/protocol/timers";
 import { statementTrees } from "@inference/settler/statement-tree";
 import { createStatements, type Statements } from "@inference/settler/statements";
-import type { Bindings } from "./bindings.ts";
+import { type Bindings, placedIn } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { dropFolds, foldsOf, putFold, readFold } from "./export.ts";
@@ -84,7 +84,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const exportFold = (fold: number, changes: string) => this.#export(fold, changes);
     this.ownRows = openOwnRows(ctx.storage, bounds, env.EXPORT && exportFold);
     this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
-    const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
+    const isOwn = (partition: Partition) => ctx.id.equals(placedIn(env.PARTITION, env).idFromName(partition));
     this.#receiptMs = receiptMsOf(env);
     this.#ledger = makeEdgeLedger(env, {
       background: (work) => ctx.waitUntil(work),

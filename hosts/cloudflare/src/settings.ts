@@ -30,6 +30,12 @@ export const edgeSettings = z.object({
     .describe(
       "Region where new objects are placed (Cloudflare's location hints, such as `weur`). Without it, near who first called them.",
     ),
+  JURISDICTION: z
+    .enum(["eu", "us", "fedramp"])
+    .optional()
+    .describe(
+      "Jurisdiction that the objects never leave. Choose it before the first deployment: another one, or none, begins with empty objects.",
+    ),
 });
 export type EdgeSettings = z.infer<typeof edgeSettings>;
 

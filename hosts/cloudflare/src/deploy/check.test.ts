@@ -24,6 +24,8 @@ const valid = { ...wranglerFile, vars };
 test("the file's settings are checked as the Worker reads them, and what is wrong is named", () => {
   assert.deepEqual(problemsOf(valid), []);
   assert.deepEqual(problemsOf({ ...valid, routes: [{ pattern: "gateway.example" }] }), []);
+  const placed = { vars: { ...vars, LOCATION_HINT: "weur" }, placement: { hostname: "provider.example" } };
+  assert.deepEqual(problemsOf({ ...valid, ...placed }), []);
   const { UPSTREAM_BASE_URL: _, ...others } = vars;
   assert.deepEqual(problemsOf({ ...valid, vars: { ...others, UPSTREAM_PROFILE: "venice" } }), []);
   const wrong: [name: string, change: object, RegExp][] = [
@@ -33,6 +35,7 @@ test("the file's settings are checked as the Worker reads them, and what is wron
     ["a word that is no setting", { vars: { ...vars, MODEL_ALIAS: {} } }, /MODEL_ALIAS is not a setting/],
     ["a settler without its key", { vars: { ...vars, SETTLER_ADDRESS: vars.SETTLEMENT_ADDRESS } }, /set both/],
     ["a key without its settler", { services: [{ binding: "SETTLER_KEY", service: "key" }] }, /set both/],
+    ["objects far from the Worker", { vars: { ...vars, LOCATION_HINT: "weur" } }, /say with `placement`/],
     ["another host", { routes: ["other.example/*"] }, /No route is gateway\.example/],
   ];
   for (const [name, change, expected] of wrong) {
@@ -46,7 +49,7 @@ test("the file may have what wrangler reads: comments at the end of lines, and c
   const filled = example.replace('"0x..."', `"${vars.SETTLEMENT_ADDRESS}"`).replace(":0x...", `:0x${"1".repeat(64)}`);
   const parsed = parseWranglerFile(`{ /* a file, ["of settings",] */ ${filled} }`);
   assert.equal(parsed.vars?.UPSTREAM_BASE_URL, "https://provider.example/api/v1");
-  assert.deepEqual(problemsOf(parsed), []);
+  assert.deepEqual(problemsOf({ ...parsed, placement: {} }), []);
   assert.throws(() => parseWranglerFile('{ "vars": { }'), /^Error: wrangler\.jsonc is not valid JSON/);
   assert.match(problemsOf({ ...valid, vars: undefined }).join("\n"), /BASE_URL: is missing/);
 });

@@ -42,7 +42,12 @@ const standIns: { readonly [secret: string]: string } = {
  * @param shell The environment of `wrangler deploy`. A variable there replaces a secret of `--secrets-file`.
  */
 export function problemsOf(
-  { vars = {}, routes = [], services = [] }: Pick<WranglerFile, "vars" | "routes" | "services">,
+  {
+    vars = {},
+    routes = [],
+    services = [],
+    placement,
+  }: Pick<WranglerFile, "vars" | "routes" | "services" | "placement">,
   shell: Readonly<Record<string, string | undefined>> = {},
 ): string[] {
   const names = Object.keys(vars);
@@ -59,6 +64,12 @@ export function problemsOf(
       ),
     ...names.filter((name) => !Object.hasOwn(edgeSettings.shape, name)).map((name) => `${name} is not a setting.`),
   ];
+  if (vars.LOCATION_HINT && placement === undefined) {
+    problems.push(
+      "LOCATION_HINT is where the objects are, and the Worker makes several trips to them for a request: say with " +
+        "`placement` where the Worker runs.",
+    );
+  }
   const hasKey = services.some(({ binding }) => binding === "SETTLER_KEY");
   if (hasKey !== Boolean(vars.SETTLER_ADDRESS)) {
     problems.push("SETTLER_ADDRESS among `vars` and the service SETTLER_KEY need each other: set both, or neither.");

@@ -12,6 +12,7 @@ export type WranglerFile = {
   secrets: { required: readonly string[] };
   assets: { directory: string };
   dev: { port: number };
+  placement?: object;
   services?: readonly { binding: string; service: string }[];
   routes?: readonly (string | { pattern: string })[];
   env?: Readonly<Record<string, Partial<WranglerFile>>>;
