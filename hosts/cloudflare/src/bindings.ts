@@ -1,6 +1,7 @@
 import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
 import type { Bucket } from "./export.ts";
 import type {
+  AnalyticsEngineDataset,
   DurableObjectJurisdiction,
   DurableObjectLocationHint,
   DurableObjectNamespace,
@@ -18,6 +19,8 @@ export type Bindings = {
   KEY_VALUE: KVNamespace;
   /** A copy of all objects goes there. Without it there is none. */
   EXPORT?: Bucket;
+  /** Where requests and alerts are counted, if anywhere. */
+  COUNTERS?: AnalyticsEngineDataset;
   /** `beside/settler-key.ts`, if the settler's key is there. */
   SETTLER_KEY?: { sign: SettlerAccount["signTransaction"] };
   LOCATION_HINT?: DurableObjectLocationHint | "";

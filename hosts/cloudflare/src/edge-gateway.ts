@@ -5,6 +5,7 @@ import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import * as mcpSdk from "@inference/gateway/mcp-sdk";
 import type { Bindings } from "./bindings.ts";
 import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
+import { countingLog } from "./counters.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
 import { OBJECT_VERSION } from "./row-log.ts";
@@ -19,6 +20,10 @@ export function openEdgeGateway(
   host: Pick<Environment, "ledger" | "background">,
 ): { gateway: Gateway; chain: FollowedChain } {
   const settings = settingsOf(bindings);
+  const config = edgeConfigOf(settings);
+  const { COUNTERS: counters } = bindings;
+  const counting = counters && countingLog(log, counters, config.operator.accessLog === "1");
+  if (counting !== undefined) config.operator.accessLog = "1";
   const chain = followChain(bindings, settings.PRIMARY_CHAIN_ID);
   const environment: Environment = {
     ...host,
@@ -41,7 +46,8 @@ export function openEdgeGateway(
     mcpSdk: async () => mcpSdk,
     relay: (url, init) => fetch(url, init),
     log,
+    log: counting ?? log,
     timers,
   };
-  return { gateway: makeGateway(edgeConfigOf(settings), environment), chain };
+  return { gateway: makeGateway(config, environment), chain };
 }

@@ -146,6 +146,7 @@ test("each environment has all that the Worker at the top has, by wrangler's own
   for (const name of ["staging", "production"]) {
     assert.equal(await shown("--env", name), top, name);
     assert.match(await shown("--config", "hosts/cloudflare/settler-key.jsonc", "--env", name), /SETTLEMENT_ADDRESS/);
+    await shown("--config", "hosts/cloudflare/alerts.jsonc", "--env", name);
   }
 });
 

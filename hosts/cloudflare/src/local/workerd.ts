@@ -35,7 +35,8 @@ export type WorkerOptions = {
   signal?: AbortSignal;
 };
 
-type BesideWorker = { entry: URL; settings: Readonly<Record<string, string>> };
+/** `isTail`: it gets the gateway's log in place of calls. */
+type BesideWorker = { entry: URL; settings: Readonly<Record<string, string>>; isTail?: boolean };
 
 /** Bundles the Worker and runs it on local workerd, with its objects on disk and its key-value store in memory. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
@@ -103,6 +104,9 @@ function capnp(
 ): string {
   const { compatibility_date, compatibility_flags, durable_objects, kv_namespaces } = wranglerFile;
   const quote = JSON.stringify;
+  const [tails, called] = [true, false].map((isTail) =>
+    Object.entries(beside).filter(([, worker]) => (worker.isTail ?? false) === isTail),
+  ) as [[string, BesideWorker][], [string, BesideWorker][]];
   const namespaces = durable_objects.bindings.map(
     ({ class_name }) => `(className = ${quote(class_name)}, uniqueKey = ${quote(class_name)}, enableSql = true)`,
   );
@@ -112,7 +116,7 @@ function capnp(
     ),
     ...kv_namespaces.map(({ binding }) => `(name = ${quote(binding)}, kvNamespace = "key-value")`),
     ...textBindings(settings),
-    ...Object.keys(beside).map((name) => `(name = ${quote(name)}, service = ${quote(name)})`),
+    ...called.map(([name]) => `(name = ${quote(name)}, service = ${quote(name)})`),
   ];
   const others = Object.entries(beside).map(([name, worker]) => {
     const code = `(name = "worker", esModule = embed ${quote(`${name}.js`)})`;
@@ -137,6 +141,7 @@ const gateway :Workerd.Worker = (
   compatibilityFlags = ${quote(compatibility_flags)},
   durableObjectNamespaces = [${namespaces.join(", ")}],
   durableObjectStorage = (localDisk = "objects"),
+  tails = [${tails.map(([name]) => quote(name)).join(", ")}],
   bindings = [
     ${bindings.join(",\n    ")}
   ],

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Alert, alertsOf } from "./beside/alerts.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
+
+/** Alerts leave the Worker: the gateway's log goes through a real tail consumer to a real webhook. */
+const posted: { text: string; alerts: Alert[] }[] = [];
+const receiver = createServer(async (request, response) => {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  posted.push(JSON.parse(Buffer.concat(parts).toString()));
+  response.end();
+});
+let edge: Edge;
+before(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const entry = new URL("beside/alerts.ts", import.meta.url);
+  edge = await startEdge({}, { beside: { ALERTS: { entry, settings: { ALERT_WEBHOOK_URL: url }, isTail: true } } });
+});
+after(async () => {
+  await edge?.stop();
+  receiver.closeAllConnections();
+  receiver.close();
+});
+
+test("an alert of the Worker is posted to the webhook once, and no other line is", async () => {
+  const alert = { level: "alert", event: "chain", message: "the chain contradicts the ledger" };
+  await edge.set({ say: JSON.stringify({ ...alert, level: "warn" }) });
+  for (let times = 0; times < 3; times += 1) await edge.set({ say: JSON.stringify(alert) });
+  await edge.set({ say: JSON.stringify({ ...alert, event: "loss" }) });
+  await eventually(() => assert.equal(posted.flatMap(({ alerts }) => alerts).at(-1)?.event, "loss"));
+  const events = posted.flatMap(({ alerts }) => alerts).filter(({ event }) => event === "chain");
+  assert.deepEqual(
+    events.map(({ message }) => message),
+    [alert.message],
+  );
+  assert.match(posted[0]?.text ?? "", /^ALERT \{.*the chain contradicts the ledger/);
+});
+
+test("an event that the runtime ended is an alert, and one whose client left is none", () => {
+  const ended = (outcome: string) => alertsOf([{ scriptName: "gateway", outcome, logs: [{ message: ["no JSON"] }] }]);
+  assert.deepEqual(ended("exceededCpu"), [{ worker: "gateway", event: "worker_ended", outcome: "exceededCpu" }]);
+  for (const outcome of ["ok", "canceled", "responseStreamDisconnected"]) assert.deepEqual(ended(outcome), []);
+});
