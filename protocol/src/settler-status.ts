@@ -1,6 +1,9 @@
 import type { Address } from "./credential.ts";
 import type { NanoUsd } from "./money.ts";
 
+/** Begins the reason of a settler whose chunk the contract would refuse. The name of the contract's error follows. */
+export const REFUSED = "the settlement refuses a chunk";
+
 /** The state of a gateway's settler. */
 export type SettlerStatus = {
   /** `idle`: no statement is due. `posting`: chunks are on their way. */

@@ -12,7 +12,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { ServedPart, SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { joined } from "@inference/protocol/joined";
-import type { SettlerStatus } from "@inference/protocol/settler-status";
+import { REFUSED, type SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { type Hex, keccak256 } from "viem";
 import { createCarry, GRACE_MS } from "./carry.ts";
@@ -203,7 +203,7 @@ export function createSettler(options: SettlerOptions): Settler {
     if ("outcome" in content) return sign(transfer, { ...terms, fees });
     const gas = await gasFor(content);
     if (typeof gas === "string") {
-      const refusal = wait(`the settlement refuses a chunk: ${gas}`);
+      const refusal = wait(`${REFUSED}: ${gas}`);
       return isNeeded ? sign(transfer, { ...terms, fees }) : refusal;
     }
     const { call, day, records } = content;

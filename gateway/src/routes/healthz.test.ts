@@ -48,3 +48,25 @@ test("a gateway whose settler has completed no poll for ten minutes is degraded,
     assert.equal((await healthWith(following, settler)).status, "ok");
   }
 });
+
+test("a settler that stopped, that the contract refuses, or that leaves an amount due, is named with the reason", async () => {
+  const following = { state: "following", block: 7, lagBlocks: 0 } as const;
+  const { time, gateway } = openFixture();
+  const late = time.now - gateway.config.posting.intervalMs - 6 * 3_600_000;
+  const waiting = { accounts: 2, amountNanoUsd: 1_500_000_000, oldestAt: late };
+  const hindered: [Partial<SettlerStatus>, RegExp][] = [
+    [{ state: "idle", lastPollAt: time.now - 600_000 }, /posts nothing since/],
+    [{ reason: "the settlement refuses a chunk: NotSettler" }, /refuses a chunk: NotSettler\. Check the settler/],
+    [{ waiting, reason: "the ceiling is full" }, /^\$1\.5\d* of 2 accounts is not debited .*: the ceiling is full\.$/],
+  ];
+  for (const [settler, expected] of hindered) {
+    const { status, action } = await healthWith(following, settler);
+    assert.equal(status, "degraded");
+    assert.match(String(action), expected);
+  }
+  const well = [
+    { waiting: { ...waiting, oldestAt: late + 1 }, reason: "the ceiling is full" },
+    { waiting, state: "posting" },
+  ] as const;
+  for (const settler of well) assert.equal((await healthWith(following, settler)).status, "ok");
+});

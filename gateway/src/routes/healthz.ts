@@ -1,6 +1,8 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { isRead } from "@inference/ledger/tables";
+import { formatUsd } from "@inference/protocol/money";
+import { REFUSED } from "@inference/protocol/settler-status";
 import { healthAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
@@ -13,7 +15,7 @@ type Health = "ok" | "unavailable" | "behind";
 /**
  * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with
  * what the operator has to do, if the provider refuses the gateway's key, the chain's node has never answered, or the
- * settler has not completed a poll for ten minutes.
+ * settler stopped, is refused, or has not debited what is due.
  */
 export const getHealth = endpoint({
   method: "GET",
@@ -25,7 +27,7 @@ export const getHealth = endpoint({
   answers: [
     ok(
       "It could; `degraded` with an `action` if the provider refuses the key, the chain's node has never answered, or the " +
-        "settler has not completed a poll for ten minutes.",
+        "settler stopped, is refused by the contract, or has not debited an amount that is due for long.",
       json("HealthAnswer", healthAnswer),
     ),
     { status: 503, about: "It could not.", content: json("HealthAnswer", healthAnswer) },
@@ -55,12 +57,22 @@ const CHECK_NODE =
   "The chain's node has not answered since the start, so accounts can spend nothing. Check PRIMARY_RPC_URL.";
 
 const SETTLER_LATE_MS = 600_000;
+/** A statement that the settler has is on chain within hours, if credit and ceiling have room. */
+const DEBIT_LATE_MS = 6 * 3_600_000;
 
-function settlerAction({ environment }: Gateway, at: number): string | undefined {
-  const { state, lastPollAt = null, reason } = environment.settler?.() ?? {};
-  if (state !== "waiting" || lastPollAt === null || at - lastPollAt < SETTLER_LATE_MS) return undefined;
-  const since = new Date(lastPollAt).toISOString();
-  return `The settler posts nothing since ${since}: ${reason ?? "see the log"}. Check the chain's node and the log.`;
+/** What hinders the settler: it stopped, the contract refuses what it posts, or an amount is due for too long. */
+function settlerAction({ config, environment }: Gateway, at: number): string | undefined {
+  const { state, lastPollAt = null, reason = "see the log", waiting } = environment.settler?.() ?? {};
+  if (lastPollAt !== null && at - lastPollAt >= SETTLER_LATE_MS) {
+    const since = new Date(lastPollAt).toISOString();
+    return `The settler posts nothing since ${since}: ${reason}. Check the chain's node and the log.`;
+  }
+  if (state !== "waiting") return undefined;
+  if (reason.startsWith(REFUSED)) return `The settler posts nothing: ${reason}. Check the settler of the contract.`;
+  const { oldestAt = null, accounts = 0, amountNanoUsd = 0 } = waiting ?? {};
+  if (oldestAt === null || at - oldestAt < config.posting.intervalMs + DEBIT_LATE_MS) return undefined;
+  const since = new Date(oldestAt).toISOString();
+  return `$${formatUsd(amountNanoUsd)} of ${accounts} accounts is not debited on chain, the oldest since ${since}: ${reason}.`;
 }
 
 async function ledgerHealth({ config, environment }: Gateway, at: number): Promise<Health> {

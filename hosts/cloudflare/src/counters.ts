@@ -2,9 +2,9 @@ import type { AnalyticsEngineDataset } from "@cloudflare/workers-types";
 import type { Log } from "@inference/gateway/environment";
 
 /**
- * A log that also counts in Analytics Engine: one point for a request and one for an alert. A point has the kind and the
- * route or event as blobs 1 and 2, status and code as 3 and 4, the model as 5, and milliseconds and nano-dollars as
- * doubles 1 and 2. deploy/cloudflare/counters.sql reads them.
+ * A log that also counts in Analytics Engine: one point for a request and one for an alert. Blobs 1 to 5 are the kind,
+ * the route or event, the status, the code and the model. Doubles 1 and 2 are milliseconds and nano-dollars.
+ * deploy/cloudflare/counters.sql reads them.
  *
  * @param keepsAccess Whether the lines of requests are in the log too.
  */
