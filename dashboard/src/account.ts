@@ -1,5 +1,5 @@
 import type { ApiKey } from "@inference/sdk/keys";
-import type { ActivityTotal, Credits, ListedReceipt, Receipt } from "@inference/sdk/spending";
+import type { ActivityTotal, Credits, ListedReceipt, Receipt, Statements } from "@inference/sdk/spending";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { gatewayRequest } from "./gateway.ts";
 import { type Session, useOwn } from "./wallet/session.ts";
@@ -27,6 +27,11 @@ export type ActivityQuery = Readonly<Partial<Record<"from" | "to" | "model" | "k
 export function useTotals(session: Session, query: ActivityQuery, isOn = true): UseQueryResult<ActivityTotal[]> {
   const asked = { ...query, group_by: "day,model,key,tag" };
   return useOwnData(session, ["totals", query], "/api/v1/activity", asked, 30_000, isOn);
+}
+
+/** The account's final debits and its open statement. The records are read for a check only. */
+export function useStatements(session: Session): UseQueryResult<Statements> {
+  return useOwnData(session, ["statements"], "/api/v1/statements", { limit: "1" }, 15_000);
 }
 
 export type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };

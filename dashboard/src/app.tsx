@@ -11,7 +11,7 @@ import { places } from "./shell/places.ts";
 import { useSession } from "./wallet/session.ts";
 
 /** Every page is loaded when it is opened. `needsWallet`: its header loads the code of wallets at once. */
-const PAGES: Readonly<Record<string, { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>> = {
+const PAGES = {
   "": { Page: lazy(() => import("./home/home.tsx")) },
   chat: { Page: lazy(() => import("./chat/chat.tsx")), needsWallet: true },
   models: { Page: lazy(() => import("./models/models.tsx")) },
@@ -23,7 +23,8 @@ const PAGES: Readonly<Record<string, { Page: React.LazyExoticComponent<() => Rea
   status: { Page: lazy(() => import("./status/status.tsx")) },
   settings: { Page: lazy(() => import("./settings/settings.tsx")), needsWallet: true },
   login: { Page: lazy(() => import("./login/login.tsx")), needsWallet: true },
-};
+} satisfies Record<string, { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>;
+export type PageName = keyof typeof PAGES;
 const Landing = lazy(() => import("./home/landing.tsx"));
 
 export function App(): ReactNode {
@@ -32,7 +33,7 @@ export function App(): ReactNode {
   const shown = useRef(place);
   const session = useSession();
   const { data: status } = useStatus();
-  const at = ownValue(PAGES, place);
+  const at = ownValue<{ Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>(PAGES, place);
   const title = places.find(({ name }) => name === place)?.title ?? (at === undefined ? "Not found" : "Log in");
   const isLanding = place === "" && session === null;
   useEffect(() => {

@@ -1,4 +1,5 @@
 import { formatDecimal } from "@inference/protocol/money";
+import { now as gatewayNow } from "./clock.ts";
 
 /** `$1,234.50`: exact, with at least two places and no zeros after them. */
 export function usd(nanoUsd: number | bigint): string {
@@ -59,7 +60,7 @@ const at = (format: Intl.DateTimeFormat | undefined, time: string | number) => f
 export const day = (time: string | number): string => at(DAY, time);
 
 /** In UTC: today `14:31:02`, in the last months `17 Nov, 09:12`, else with the year. */
-export function when(time: string | number, now = Date.now()): string {
+export function when(time: string | number, now = gatewayNow()): string {
   const [date, today] = [time, now].map((each) => new Date(each).toISOString().slice(0, 10));
   if (date === today) return at(SECOND, time);
   const year = Math.abs(now - Date.parse(`${date}`)) < 300 * 86_400_000 ? "" : ` ${date?.slice(0, 4)}`;
@@ -67,7 +68,7 @@ export function when(time: string | number, now = Date.now()): string {
 }
 
 /** `in 3 hours`, `5 minutes ago`. */
-export function fromNow(time: string, now = Date.now()): string {
+export function fromNow(time: string, now = gatewayNow()): string {
   const seconds = Math.round((Date.parse(time) - now) / 1_000);
   const [size, unit] = UNITS.find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"];
   return RELATIVE.format(Math.trunc(seconds / size), unit);

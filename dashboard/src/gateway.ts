@@ -5,6 +5,7 @@ import { keepingReceipts } from "@inference/sdk/receipts-kept";
 import { type RequestOptions, request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type * as z from "zod";
+import { followClock } from "./clock.ts";
 import { keepReceipt } from "./verify/receipt-log.ts";
 
 /** This page's gateway, without an account. Signed receipts go to the browser's log. */
@@ -20,9 +21,12 @@ export type Directory = z.infer<typeof contractsAnswer>["data"];
 export type Chain = Directory["chains"][number];
 type Reconciliations = z.infer<typeof reconciliationsAnswer>;
 
-export const useStatus = (): UseQueryResult<Status> => useData("/api/v1/status", 15_000);
 export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);
 export const useDirectory = (): UseQueryResult<Directory> => useData("/api/v1/contracts");
+
+export function useStatus(): UseQueryResult<Status> {
+  return useData<Status>("/api/v1/status", 15_000, ({ time }) => followClock(time));
+}
 
 export function useReconciliations(): UseQueryResult<Reconciliations> {
   const read = () => request<Reconciliations>(gateway, "/api/v1/reconciliations", { query: { limit: 14 } });
@@ -30,8 +34,12 @@ export function useReconciliations(): UseQueryResult<Reconciliations> {
 }
 
 /** The `data` of a public answer. @param everyMs The interval of repeated reads; absent: none. */
-function useData<T>(path: string, everyMs?: number): UseQueryResult<T> {
-  const read = async () => (await request<{ data: T }>(gateway, path)).data;
+function useData<T>(path: string, everyMs?: number, seen?: (data: T) => void): UseQueryResult<T> {
+  const read = async () => {
+    const { data } = await request<{ data: T }>(gateway, path);
+    seen?.(data);
+    return data;
+  };
   return useQuery({ queryKey: [path], queryFn: read, refetchInterval: everyMs ?? false });
 }
 

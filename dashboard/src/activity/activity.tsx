@@ -37,14 +37,15 @@ const RANGES: readonly (readonly [RangeName, string])[] = [
 /** What was spent, on what, and the receipt of each request. */
 export default function Activity(): ReactNode {
   const { rest } = useRoute();
+  const [ids, setIds] = useState<readonly string[]>([]);
   return (
     <NeedsAccount why="To show what your keys spent.">
       {(session) => (
         <div className={rest === "" ? "activity" : "activity with-panel"}>
           <div className="list">
-            <Own session={session} />
+            <Own session={session} listed={setIds} />
           </div>
-          {rest === "" ? null : <ReceiptPanel key={rest} session={session} id={rest} />}
+          {rest === "" ? null : <ReceiptPanel key={rest} session={session} id={rest} ids={ids} />}
         </div>
       )}
     </NeedsAccount>
@@ -75,7 +76,9 @@ type Choices = ReturnType<typeof useChoices>;
 const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-function Own({ session }: { session: Session }): ReactNode {
+type OwnParts = { session: Session; listed: (ids: readonly string[]) => void };
+
+function Own({ session, listed }: OwnParts): ReactNode {
   const choices = useChoices();
   const status = useStatus();
   return (
@@ -88,6 +91,7 @@ function Own({ session }: { session: Session }): ReactNode {
         return (
           <Shown
             session={session}
+            listed={listed}
             choices={choices}
             range={rangeOf(choices.name, time, isTurned ? { from: custom.to, to: custom.from } : custom)}
           />
@@ -97,9 +101,9 @@ function Own({ session }: { session: Session }): ReactNode {
   );
 }
 
-type ShownParts = { session: Session; choices: Choices; range: Range };
+type ShownParts = OwnParts & { choices: Choices; range: Range };
 
-function Shown({ session, choices, range }: ShownParts): ReactNode {
+function Shown({ session, listed, choices, range }: ShownParts): ReactNode {
   const rows = useSpend(session, range);
   const nameOfKey = useKeyNames(session);
   const { name, by, filter, change } = choices;
@@ -122,7 +126,7 @@ function Shown({ session, choices, range }: ShownParts): ReactNode {
       <Read from={rows} what="spend" height={420}>
         {(all) => <Spend {...{ range, choices, nameOfKey }} rows={rowsIn(all, range, filter)} />}
       </Read>
-      <ReceiptTable {...{ session, range, filter, nameOfKey }} />
+      <ReceiptTable {...{ session, range, filter, nameOfKey, listed }} />
     </>
   );
 }

@@ -1,19 +1,20 @@
 import type { ListedReceipt } from "@inference/sdk/spending";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { Link } from "wouter";
-import { readReceipts } from "../account.ts";
+import { readReceipts, useStatements } from "../account.ts";
 import { count, placesOf, when } from "../format.ts";
 import { Table } from "../parts/table.tsx";
 import { Amount, Empty, Failure, Loading } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Session } from "../wallet/session.ts";
+import { SETTLEMENT_STATES, settlementAt } from "./settlement.ts";
 import type { Filter, Range } from "./spend.ts";
 
 const PAGE = 50;
 
 /** The requests of a range, the newest first. */
-export function ReceiptTable({ session, range, filter, nameOfKey }: ReceiptTableParts): ReactNode {
+export function ReceiptTable({ session, range, filter, nameOfKey, listed }: ReceiptTableParts): ReactNode {
   const { rest: shown, query } = useRoute();
   const asked = { from: range.from, to: range.to, ...filter };
   const pages = useInfiniteQuery({
@@ -23,6 +24,11 @@ export function ReceiptTable({ session, range, filter, nameOfKey }: ReceiptTable
     getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
     refetchInterval: 30_000,
   });
+  const statements = useStatements(session);
+  const ids = pages.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)).join(" ");
+  useEffect(() => {
+    if (ids !== undefined) listed(ids.split(" "));
+  }, [ids, listed]);
   if (pages.data === undefined) {
     if (pages.error === null) return <Loading what="requests" height={400} />;
     return <Failure error={pages.error} again={() => void pages.refetch()} />;
@@ -67,6 +73,16 @@ export function ReceiptTable({ session, range, filter, nameOfKey }: ReceiptTable
                 className: "card-first",
                 cell: ({ charge_nano_usd: nano }) => <Amount nanoUsd={nano} places={places} />,
               },
+              {
+                title: "Settlement",
+                inCard: "hidden",
+                cell: ({ ends_at_nano_usd: endsAt }) => {
+                  const state = statements.data === undefined ? null : settlementAt(statements.data, endsAt);
+                  if (state === null) return "–";
+                  const [kind, word] = SETTLEMENT_STATES[state];
+                  return <span className={`state ${kind}`}>{word}</span>;
+                },
+              },
             ]}
           />
         </div>
@@ -86,6 +102,8 @@ type ReceiptTableParts = {
   range: Range;
   filter: Filter;
   nameOfKey: (keyId: string | null) => string;
+  /** Is told the ids in the order of the list. */
+  listed: (ids: readonly string[]) => void;
 };
 
 function tokens(title: string, of: (receipt: ListedReceipt) => number | null) {

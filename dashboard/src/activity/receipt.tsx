@@ -1,21 +1,23 @@
 import type { Receipt } from "@inference/sdk/spending";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Download, ShieldCheck, X } from "lucide-react";
+import { Check, ChevronDown, ChevronUp, Download, ShieldCheck, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useReceipt } from "../account.ts";
 import { count, shortHex, when } from "../format.ts";
 import { gatewayRequest } from "../gateway.ts";
-import { Amount, Badge, CopyButton, Failure, Read, Stat } from "../parts.tsx";
+import { Amount, CopyButton, Failure, Read, Stat } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
+import type { Finding } from "../verify/check-receipt.ts";
 import { Findings } from "../verify/findings.tsx";
 import type { Session } from "../wallet/session.ts";
 import { save } from "./download.ts";
 import { priceLines } from "./price-lines.ts";
+import { SETTLEMENT_STATES } from "./settlement.ts";
 import { useKeyNames } from "./use-spend.ts";
 
 /** All data of one request: what it cost and why, and what became of the charge. */
-export function ReceiptPanel({ session, id }: { session: Session; id: string }): ReactNode {
+export function ReceiptPanel({ session, id, ids }: PanelParts): ReactNode {
   const { query } = useRoute();
   const receipt = useReceipt(session, id);
   const title = useRef<HTMLHeadingElement>(null);
@@ -32,13 +34,16 @@ export function ReceiptPanel({ session, id }: { session: Session; id: string }):
           </span>
           <CopyButton text={id} label="Copy the receipt's id" isIcon />
         </div>
-        <Link
-          href={pathTo("activity", "", Object.fromEntries(query))}
-          className="button plain little"
-          aria-label="Close the receipt"
-        >
-          <X aria-hidden="true" />
-        </Link>
+        <div className="row">
+          <Neighbours id={id} ids={ids} />
+          <Link
+            href={pathTo("activity", "", Object.fromEntries(query))}
+            className="button plain little"
+            aria-label="Close the receipt"
+          >
+            <X aria-hidden="true" />
+          </Link>
+        </div>
       </div>
       <Read from={receipt} what="receipt" height={480}>
         {(data) => (
@@ -52,19 +57,50 @@ export function ReceiptPanel({ session, id }: { session: Session; id: string }):
     </section>
   );
 }
+/** @param ids The receipts of the list, in its order. */
+type PanelParts = { session: Session; id: string; ids: readonly string[] };
 
-type Status = NonNullable<Receipt["settlement"]>["status"];
-
-const STATES: Readonly<Record<Status, [kind: string, word: string, about: string]>> = {
-  pending: ["", "Pending", "The charge is in no transaction yet."],
-  posted: ["half", "Posted", "The charge is in a block that is not final yet."],
-  final: ["good", "Confirmed", "The charge is in a final block."],
-};
+/** The receipts above and below this one in the list, also by the keys K and J. */
+function Neighbours({ id, ids }: { id: string; ids: readonly string[] }): ReactNode {
+  const { query } = useRoute();
+  const [, go] = useLocation();
+  const place = ids.indexOf(id);
+  const pathOf = (other: string | undefined): string | null =>
+    place === -1 || other === undefined ? null : pathTo("activity", other, Object.fromEntries(query));
+  const [above, below] = [pathOf(ids[place - 1]), pathOf(ids[place + 1])];
+  useEffect(() => {
+    const onKey = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): void => {
+      if (ctrlKey || metaKey || altKey || (target as Element).matches("input, select, textarea")) return;
+      const path = key === "k" ? above : key === "j" ? below : null;
+      if (path !== null) go(path);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [above, below, go]);
+  return (
+    [
+      ["Previous receipt (K)", above, ChevronUp],
+      ["Next receipt (J)", below, ChevronDown],
+    ] as const
+  ).map(([label, path, Icon]) => (
+    <button
+      key={label}
+      type="button"
+      className="icon little"
+      aria-label={label}
+      title={label}
+      disabled={path === null}
+      onClick={() => path !== null && go(path)}
+    >
+      <Icon aria-hidden="true" />
+    </button>
+  ));
+}
 
 function Charge({ session, receipt }: { session: Session; receipt: Receipt }): ReactNode {
   const nameOfKey = useKeyNames(session);
   const { settlement, model, key_id: key, created_at: at } = receipt;
-  const [kind, word] = settlement === null ? [] : STATES[settlement.status];
+  const [kind, word] = settlement === null ? [] : SETTLEMENT_STATES[settlement.status];
   return (
     <div className="stack part">
       <div className="row apart top-aligned">
@@ -193,9 +229,9 @@ function ServedBy({ by }: { by: string | null }): ReactNode {
   if (by === null) return "your own capacity";
   if (by === "protocol") return "the service";
   return (
-    <Badge kind="good">
+    <>
       agent <Link href={pathTo("agents", by)}>{shortHex(by)}</Link>
-    </Badge>
+    </>
   );
 }
 
@@ -211,46 +247,46 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
     return <p className="part quiet">Nothing was charged to your balance, so there is nothing to settle.</p>;
   }
   const { statement, leaf, proof, record } = settlement;
-  const [, word, about] = STATES[settlement.status];
   const saveProof = (): void =>
     save(`proof of ${id}.json`, "application/json", JSON.stringify({ statement, leaf, proof, record }, null, 2));
   return (
     <div className="stack part">
-      <div>
-        <h3>{word}</h3>
-        <p className="quiet">{about}</p>
+      <div aria-live="polite">
+        <Proved status={settlement.status} findings={checking.data} />
       </div>
-      <dl className="facts">
-        <dt>Statement</dt>
+      <dl className="facts trail">
+        <dt className={statement === null ? "" : "done"}>Statement</dt>
         <dd>
           {statement === null ? (
             "none yet"
           ) : (
             <>
-              <Amount nanoUsd={statement.before_nano_usd} /> to <Amount nanoUsd={statement.after_nano_usd} /> of all
-              that the account was charged
+              <Amount nanoUsd={statement.before_nano_usd} /> to <Amount nanoUsd={statement.after_nano_usd} />
+              <span className="hint below">of the account's charges</span>
             </>
           )}
         </dd>
-        <dt>Chunk</dt>
+        <dt className={record === null ? "" : "done"}>Chunk</dt>
         <dd className="mono">{record === null ? "none yet" : shortHex(record.chunk.root)}</dd>
-        <dt>Transaction</dt>
-        <dd className="mono">
-          {record === null ? "none yet" : shortHex(record.chunk.transaction)}
-          {record === null ? null : <CopyButton text={record.chunk.transaction} label="Copy the hash" isIcon />}
+        <dt className={record === null ? "" : "done"}>Transaction</dt>
+        <dd>
+          {record === null ? (
+            "none yet"
+          ) : (
+            <span className="row tight">
+              <span className="mono">{shortHex(record.chunk.transaction)}</span>
+              <CopyButton text={record.chunk.transaction} label="Copy the hash" isIcon />
+            </span>
+          )}
+          {record === null ? null : <span className="hint below">block {count(record.chunk.block)}</span>}
         </dd>
       </dl>
-      <div aria-live="polite">
-        {checking.data === undefined ? null : (
-          <>
-            <Verdict outcomes={checking.data.map(({ outcome }) => outcome)} />
-            <details>
-              <summary>The checks</summary>
-              <Findings findings={checking.data} />
-            </details>
-          </>
-        )}
-      </div>
+      {checking.data === undefined ? null : (
+        <details>
+          <summary>The checks</summary>
+          <Findings findings={checking.data} />
+        </details>
+      )}
       {checking.error === null ? null : <Failure error={checking.error} />}
       {record === null ? null : (
         <div className="row">
@@ -271,15 +307,35 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
   );
 }
 
-function Verdict({ outcomes }: { outcomes: readonly ("pass" | "fail" | "skipped")[] }): ReactNode {
-  const of = (wanted: string): number => outcomes.filter((outcome) => outcome === wanted).length;
+type Checked = readonly Finding[] | undefined;
+type Settled = NonNullable<Receipt["settlement"]>["status"];
+
+/** The verdict of the checks; before them, the state of the charge. */
+function Proved({ status, findings }: { status: Settled; findings: Checked }): ReactNode {
+  const [, word, about] = SETTLEMENT_STATES[status];
+  if (findings === undefined) {
+    return (
+      <>
+        <h3>{word}</h3>
+        <p className="quiet">{about}</p>
+      </>
+    );
+  }
+  const of = (wanted: Finding["outcome"]): number => findings.filter(({ outcome }) => outcome === wanted).length;
   const [passed, failed, skipped] = [of("pass"), of("fail"), of("skipped")];
+  const isProved = failed === 0 && skipped === 0;
   return (
-    <p>
-      <span className={`state ${failed > 0 ? "bad" : skipped > 0 ? "" : "good"}`}>
-        {passed} of {passed + failed} checks passed{skipped > 0 ? `, ${skipped} not checked` : ""}.
-      </span>{" "}
-      {failed === 0 && skipped === 0 ? "This charge is in the total that the contract debited." : ""}
-    </p>
+    <div className="proved">
+      <span className={`verdict-mark ${isProved ? "good" : failed > 0 ? "bad" : ""}`} aria-hidden="true">
+        {failed > 0 ? <X /> : <Check />}
+      </span>
+      <div>
+        <h3>{isProved ? "Proved on chain" : failed > 0 ? "Not proved" : "Not proved yet"}</h3>
+        <p className="quiet">
+          {passed} of {passed + failed} checks passed{skipped > 0 ? `, ${skipped} not checked` : ""}.
+          {isProved ? " This charge is in the total that the contract debited." : ""}
+        </p>
+      </div>
+    </div>
   );
 }

@@ -198,5 +198,7 @@ function Place({ label, address, children }: { label: string; address: Token; ch
   );
 }
 
-const commands = (token: Token): string => `infer agent earnings ${token}
-infer agent offer ${token}`;
+const commands = (token: Token): string => `infer agent earnings \\
+  ${token}
+infer agent offer \\
+  ${token}`;

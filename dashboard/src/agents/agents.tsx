@@ -28,7 +28,9 @@ export default function Agents(): ReactNode {
   return (
     <>
       <nav className="crumbs" aria-label="Breadcrumb">
-        <Link href="/agents">Agents</Link>
+        <Link className="up" href="/agents">
+          Agents
+        </Link>
         <ChevronRight aria-hidden="true" />
       </nav>
       {isNew ? (
@@ -92,7 +94,7 @@ function Own({ wallet }: { wallet: Wallet }): ReactNode {
               <Empty>You have created no agent and back none.</Empty>
             </Card>
           ) : (
-            <div className="grid">
+            <div className="grid fixed">
               {tokens.map((token) => (
                 <AgentCard key={token} wallet={wallet} token={token} />
               ))}
@@ -137,7 +139,12 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNo
                   <dt>Sold</dt>
                   <dd>
                     <Amount nanoUsd={sold} />
-                    {state.offer === null ? null : ` of ${usd(state.today.limit_nano_usd)}`}
+                    {state.offer === null ? null : (
+                      <>
+                        {" "}
+                        of <span className="amount">{usd(state.today.limit_nano_usd)}</span>
+                      </>
+                    )}
                   </dd>
                   <dt>Earned, not paid out yet</dt>
                   <dd>
@@ -179,7 +186,7 @@ function Find(): ReactNode {
   };
   return (
     <Card title="Back another agent">
-      <form className="stack" onSubmit={open}>
+      <form className="stack narrow" onSubmit={open}>
         <Field
           label="Address of its token"
           error={typed === "" || isAddress(typed) ? undefined : "0x and 40 hex digits, as a wallet shows it."}

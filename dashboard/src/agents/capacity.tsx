@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { fromNow, usd } from "../format.ts";
 import { Amount, Card, Stat } from "../parts.tsx";
 import { dayOf } from "./day.ts";
-import { bare, capacityOf, units } from "./parts.tsx";
+import { capacityOf, units } from "./parts.tsx";
 
 /** Today's capacity in four figures, and as one bar that adds up to it. */
 export function Capacity({ agent, state }: { agent: AgentBooks; state: OfferState }): ReactNode {
@@ -69,6 +69,6 @@ export function stakeText(agent: AgentBooks): string {
   if (stake === 0n && today === 0n) {
     return `Stake 1 unit and ${name} has $1.00 of inference every day from 00:00 UTC.`;
   }
-  if (next === today) return `${units(today * 10n ** 9n)} in use of ${bare(stake)} staked`;
+  if (next === today) return `${units(today * 10n ** 9n)} in use of ${units(stake).split(" ")[0]} staked`;
   return `${usd(next)} from 00:00 UTC on`;
 }

@@ -38,15 +38,16 @@ export function useStakingToken({ acting, address }: Wallet): UseQueryResult<{ a
 
 export const isOwner = ({ wallet, agent }: AgentParts): boolean => isAddressEqual(agent.owner, wallet.address);
 
-/** Exact. @param amount Of stake, in 1e-18 unit. */
+/** To a millionth, rounded down. @param amount Of stake, in 1e-18 unit. */
 export function units(amount: bigint): string {
-  return `${bare(amount)} ${amount === UNIT ? "unit" : "units"}`;
+  return `${bare(amount - (amount % MILLIONTH))} ${amount === UNIT ? "unit" : "units"}`;
 }
 
 /** The number alone, as a field takes it. */
 export const bare = (amount: bigint): string => formatDecimal(amount, 18);
 
 export const UNIT = 10n ** 18n;
+const MILLIONTH = 10n ** 12n;
 
 /** Each staked unit is a dollar a day: the capacity that the present stake and cap give, in nano-dollar. */
 export function capacityOf({ stake, reserve }: AgentBooks): bigint {

@@ -3,7 +3,7 @@ import { useStatus } from "../gateway.ts";
 import { Card, Head, KeepFocus, Segments } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { OnTheirWay } from "./on-their-way.tsx";
+import { History } from "./history.tsx";
 import { PayForm } from "./pay-form.tsx";
 import { Progress } from "./progress.tsx";
 import { usePayment } from "./use-payment.ts";
@@ -68,7 +68,7 @@ function Own({ wallet }: { wallet: Wallet }): ReactNode {
       ) : (
         <Progress wallet={wallet} payment={state.payment} state={state} />
       )}
-      <OnTheirWay wallet={wallet} />
+      <History wallet={wallet} />
     </KeepFocus>
   );
 }

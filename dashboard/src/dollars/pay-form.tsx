@@ -53,28 +53,6 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
   return (
     <form onSubmit={submit} className="two">
       <Card title="How much?">
-        <fieldset className="stack tight">
-          <legend>On which chain?</legend>
-          <div className="choices">
-            {chains.map((each) => (
-              <label key={each.chain_id} className="choice">
-                <input
-                  type="radio"
-                  name="chain"
-                  checked={each.chain_id === chosen}
-                  onChange={() => choose(each.chain_id)}
-                />
-                <span>
-                  <strong>{chainName(each)}</strong>
-                  <span className="small quiet">
-                    {dollarName(each)}
-                    {each.role === "primary" ? ", the fastest" : ", takes minutes, at times longer"}
-                  </span>
-                </span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
         <div className="chips">
           {CHIPS.map((dollars) => (
             <button
@@ -98,6 +76,28 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
             />
           )}
         </Field>
+        <fieldset className="stack tight">
+          <legend>On which chain?</legend>
+          <div className="choices">
+            {chains.map((each) => (
+              <label key={each.chain_id} className="choice">
+                <input
+                  type="radio"
+                  name="chain"
+                  checked={each.chain_id === chosen}
+                  onChange={() => choose(each.chain_id)}
+                />
+                <span>
+                  <strong>{chainName(each)}</strong>
+                  <span className="small quiet">
+                    {dollarName(each)}
+                    {each.role === "primary" ? ", the fastest" : ", takes minutes, at times longer"}
+                  </span>
+                </span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
         {holdings.data !== undefined && holdings.data.tokens > 0n ? (
           <fieldset className="stack tight">
             <legend>Pay with</legend>
@@ -138,7 +138,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
         {holdings.error !== null && holdings.data === undefined ? (
           <Failure error={holdings.error} again={() => void holdings.refetch()} />
         ) : (
-          <dl className="facts">
+          <dl className="facts right">
             <dt>{dollarName(chain)}</dt>
             <dd className="number">{holdings.data === undefined ? "…" : tokenUsd(holdings.data.dollars)}</dd>
             <dt>Tokens</dt>

@@ -135,6 +135,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ["embedding", "embeddings"],
   ["asr", "transcription"],
   ["tts", "speech"],
+  ["inpaint", "image edits"],
+  ["upscale", "upscaling"],
 ]);
 
 /** The lowest input price above zero of a text model, per million tokens. */

@@ -4,10 +4,11 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useCredits, useKeys } from "../account.ts";
+import { now } from "../clock.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Amount, Failure, Field, Segments } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { type LimitWindow, resetTerm, WINDOWS, windowWords } from "./limit-window.tsx";
+import { keySentence, type LimitWindow, resetTerm, WINDOWS } from "./limit-window.tsx";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
 
@@ -108,7 +109,7 @@ function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
       <section className="card" aria-labelledby="creates">
         <span className="label">You create</span>
         <h2 id="creates" className="sentence" tabIndex={-1}>
-          {sentenceOf(form)}
+          {keySentence(termsOf(form))}
         </h2>
         <dl className="facts right">
           <dt>Models</dt>
@@ -203,23 +204,6 @@ function Sign({ wallet, form, isValid, done }: SummaryParts): ReactNode {
   );
 }
 
-/** `Key codex: at most $3.00 a month until 22 Feb 2027`. */
-function sentenceOf(form: Form): string {
-  const { name, limit, window } = form;
-  const most = window === "none" ? "your whole balance" : `at most $${dollars(limit)} ${windowWords[window]}`;
-  const end = endOf(form);
-  const until = end === null ? "no expiry" : `until ${END.format(end)}`;
-  return `Key ${name.trim() || "without a name"}: ${most}, ${until}`;
-}
-
-const END = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-
-/** With at least two decimals; the text itself if it is no amount. */
-function dollars(text: string): string {
-  const [whole = "", fraction = ""] = text.trim().split(".");
-  return parseDecimal(text.trim(), 9) === undefined ? "…" : `${whole}.${fraction.padEnd(2, "0")}`;
-}
-
 function daysOf({ expiry, days }: Form): string {
   return expiry === "never" ? "" : expiry === "other" ? days.trim() : expiry;
 }
@@ -228,7 +212,7 @@ function daysOf({ expiry, days }: Form): string {
 function endOf(form: Form): Date | null {
   const days = Number(daysOf(form));
   if (!(days > 0 && days < 10_000)) return null;
-  return new Date((Math.floor(Date.now() / 86_400_000) + days) * 86_400_000);
+  return new Date((Math.floor(now() / 86_400_000) + days) * 86_400_000);
 }
 
 function termsOf(form: Form): KeyTerms {

@@ -1,5 +1,6 @@
 import type { ApiKey } from "@inference/sdk/keys";
 import type { ReactNode } from "react";
+import { now } from "../clock.ts";
 import { day, usd } from "../format.ts";
 import { Amount, Meter } from "../parts.tsx";
 import { windowWords } from "./limit-window.tsx";
@@ -35,7 +36,7 @@ function resetWords({ resets_at: at, limit_reset: reset }: ApiKey): string {
 }
 
 export function isExpired({ expires_at: at }: ApiKey): boolean {
-  return at !== null && Date.parse(at) <= Date.now();
+  return at !== null && Date.parse(at) <= now();
 }
 
 /** The active keys with a limit, the one with the largest spent part first. */

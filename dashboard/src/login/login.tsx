@@ -5,6 +5,7 @@ import { requireAccount } from "@inference/sdk/send";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { keySentence } from "../keys/limit-window.tsx";
 import { CodeBlock } from "../parts/code.tsx";
 import { Card, Failure, Head, Note } from "../parts.tsx";
 import { useRoute } from "../route.ts";
@@ -68,10 +69,10 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
     );
   }
   return (
-    <Card title="This is what you sign">
+    <Card title={keySentence(terms)}>
       <p className="quiet">
-        Your wallet must show the same text. The key that it asks for can spend your balance up to its limit; you can
-        disable it under <Link href="/keys">Keys</Link>.
+        You sign this text, and your wallet must show the same one. You can disable the key on{" "}
+        <Link href="/keys">Keys</Link>.
       </p>
       {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
       {message === undefined ? null : (

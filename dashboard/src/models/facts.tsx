@@ -62,7 +62,7 @@ export function privacyFacts({ features }: Model): Fact[] {
   return [
     ["Provider", privacy === undefined ? "Not stated" : (ownValue(PRIVACY, privacy) ?? privacy)],
     ["This service keeps", "Counts and charges"],
-    ["Not from", regions.length === 0 ? "–" : regions.join(", ")],
+    ...(regions.length === 0 ? [] : ([["Not served in", regions.join(", ")]] as Fact[])),
     ["Quantization", quantization ?? "Not stated"],
     ...(isAttested ? ([["Hardware", "Attested by its enclave"]] as Fact[]) : []),
     ["Served until", removal === undefined ? "No end announced" : removal.slice(0, 10)],

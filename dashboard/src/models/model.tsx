@@ -30,7 +30,9 @@ export function ModelPage({ id }: { id: string }): ReactNode {
 function Crumbs(): ReactNode {
   return (
     <nav className="crumbs" aria-label="Breadcrumb">
-      <Link href="/models">Models</Link>
+      <Link className="up" href="/models">
+        Models
+      </Link>
       <ChevronRight aria-hidden="true" />
     </nav>
   );

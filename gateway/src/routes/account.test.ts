@@ -191,6 +191,7 @@ describe("GET /api/v1/generation", () => {
       basis: "usage",
       total_cost: 0.123456789,
       charge_nano_usd: 123_456_789,
+      ends_at_nano_usd: 123_456_789,
       held_nano_usd: USD,
       price_snapshot: SNAPSHOT,
       tokens_prompt: 120,

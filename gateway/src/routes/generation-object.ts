@@ -36,6 +36,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     audio_seconds: usage?.audioMs === undefined ? null : usage.audioMs / 1000,
     served_by: server ?? (receipt.keyId === null ? null : "protocol"),
     offer,
+    ends_at_nano_usd: receipt.endsAtNanoUsd,
     ...amounts({ rebate: offer === null ? 0 : rebateOf(receipt.chargeNanoUsd) }),
   };
 }

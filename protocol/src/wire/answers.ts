@@ -179,6 +179,12 @@ const generation = z.strictObject({
     .describe("`protocol`, or the agent whose allowance paid. Null: an identity spent its own capacity."),
   offer: hash.nullable().describe("The hash of the agent's offer."),
   ...amounts("rebate"),
+  ends_at_nano_usd: nanoUsd
+    .nullable()
+    .describe(
+      "The account's total of charges after it: up to `debited_nano_usd` of GET /api/v1/statements it is final. Null: " +
+        "nothing was charged to the balance.",
+    ),
 });
 
 export const pricesAnswer = z.strictObject({
