@@ -6,6 +6,7 @@ import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { createAgent } from "@inference/sdk/agents";
 import { readExits } from "@inference/sdk/backing";
 import { createClient } from "@inference/sdk/client";
 import { readOffer } from "@inference/sdk/offers";
@@ -13,8 +14,18 @@ import { mintRewards, ripen } from "@inference/sdk/testing/rewards";
 import type { Page } from "playwright-core";
 import { createWalletClient, http } from "viem";
 import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
-import { axeFindings, beginReloads, missingChromium, overflow, reloadedStates, setRule } from "./testing/browser.ts";
+import {
+  axeFindings,
+  beginReloads,
+  missingChromium,
+  overflow,
+  reloadedStates,
+  setRule,
+  unreachable,
+} from "./testing/browser.ts";
+import { SIZES, THEMES } from "./testing/pictures.ts";
 import { announceSafe } from "./testing/safe.ts";
+import { type Screen, screensOf, signedOutFirst, signIn, untilShown } from "./testing/screens.ts";
 import {
   added,
   ask,
@@ -36,25 +47,6 @@ import {
 /** The mnemonic of the development chains. */
 const MNEMONIC = "test test test test test test test test test test test junk";
 const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
-/** Every screen, without those whose address names something. */
-const PLACES = [
-  "",
-  "models",
-  "models/fellside-1",
-  "models?compare=fellside-1,heath-image-pro",
-  "chat",
-  "funds",
-  "keys",
-  "keys/new",
-  "activity",
-  "agents",
-  "agents/new",
-  "status",
-  "verify",
-  "settings",
-  "nowhere",
-];
-
 /** Interrupted payments, rare flows, and accessibility. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
   /** A devnet of its own: the tests halt its relayer and change its day. */
@@ -293,37 +285,40 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await plain.close();
   });
 
-  test("nothing is wrong for a screen reader, a keyboard or a small screen", async () => {
-    const findings: string[] = [];
-    const receipt = await ask();
-    for (const colorScheme of ["light", "dark"] as const) {
-      const { page, problems, close } = await openWindow({
-        colorScheme,
-        viewport: colorScheme === "light" ? { width: 360, height: 740 } : { width: 1280, height: 800 },
-      });
-      await go(page, "keys");
-      await click(page, "Development wallet with a balance");
-      await page.getByRole("table").waitFor();
-      const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
-      for (const place of [
-        ...PLACES,
-        `activity/${receipt}`,
-        login,
-        "docs",
-        "docs/wallet",
-        "docs/keys",
-        "docs/errors",
-      ]) {
-        await go(page, place);
-        await page.waitForLoadState("networkidle");
-        await main(page).getByRole("heading", { level: 1 }).first().waitFor({ state: "attached" });
-        findings.push(...(await axeFindings(page)).map((finding) => `${colorScheme} /${place}: ${finding}`));
-        equal(await overflow(page), 0, `${colorScheme} /${place}`);
+  describe("every screen is complete for a screen reader, a keyboard and a small window", () => {
+    let screens: Screen[];
+    before(async () => {
+      const receipt = await ask();
+      const account = privateKeyToAccount(devnet.ready.wallets[0]?.privateKey ?? "0x");
+      const { connection } = createClient({ gateway: url, account, pollMs: 50 });
+      const { agent } = await createAgent(connection, { name: "Heron", symbol: "HRN", supply: 10n ** 24n });
+      const pages = await (await fetch(`${url}/docs`)).text();
+      const docs = [...pages.matchAll(/<li><a href="\/(docs[^"#]*)"/g)].map(([, path = ""]) => ({ name: path, path }));
+      ok(docs.length > 10);
+      screens = [...screensOf({ receipt, agentToken: agent.token }), ...docs];
+    });
+
+    for (const colorScheme of THEMES) {
+      for (const viewport of Object.values(SIZES)) {
+        test(`${colorScheme}, at ${viewport.width} px`, async () => {
+          const findings: string[] = [];
+          const { page, problems, close } = await openWindow({ colorScheme, viewport });
+          let isSignedIn = false;
+          for (const { path, isSignedOut } of screens.toSorted(signedOutFirst)) {
+            if (isSignedOut !== true && !isSignedIn) await signIn(page, url);
+            isSignedIn = isSignedOut !== true;
+            equal((await go(page, path))?.status(), path === "nowhere" ? 404 : 200, path);
+            await untilShown(page);
+            findings.push(...(await axeFindings(page)).map((finding) => `/${path}: ${finding}`));
+            findings.push(...(await unreachable(page)).map((element) => `/${path}: Tab does not reach ${element}`));
+            if ((await overflow(page)) !== 0) findings.push(`/${path}: wider than the window`);
+          }
+          deepEqual(findings, []);
+          deepEqual(problems, []);
+          await close();
+        });
       }
-      deepEqual(problems, []);
-      await close();
     }
-    deepEqual(findings, []);
   });
 
   test("an owner makes an agent, sells of it and stops, and backers claim and withdraw, in the page alone", async () => {

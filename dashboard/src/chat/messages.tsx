@@ -22,8 +22,12 @@ export function Messages({ messages, ...acts }: { messages: readonly Message[] }
   useEffect(() => {
     const scrolls = list.current?.parentElement;
     if (!scrolls) return;
+    let before = 0;
     const onScroll = (): void => {
-      isAtEnd.current = scrolls.scrollHeight - scrolls.scrollTop - scrolls.clientHeight < 80;
+      const { scrollTop, scrollHeight, clientHeight } = scrolls;
+      // The content may have grown since this scroll: only a scroll up leaves the end.
+      isAtEnd.current = scrollHeight - scrollTop - clientHeight < 80 || (isAtEnd.current && scrollTop >= before);
+      before = scrollTop;
     };
     scrolls.addEventListener("scroll", onScroll, { passive: true });
     return () => scrolls.removeEventListener("scroll", onScroll);

@@ -136,3 +136,26 @@ export async function axeFindings(page: Page): Promise<string[]> {
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }
+
+/** The visible controls that the Tab key does not reach. Of a group of radio buttons or tabs it reaches one. */
+export async function unreachable(page: Page): Promise<string[]> {
+  const count = await page.evaluate(() => {
+    const controls =
+      "a[href], button:enabled, input:enabled, select:enabled, textarea:enabled, summary, [tabindex='0']";
+    const group = "input[type='radio']:not(:checked), [role='tab'][tabindex='-1'], [tabindex='-1']";
+    const shown = [...document.querySelectorAll<HTMLElement>(controls)].filter(
+      (each) => !each.matches(group) && each.checkVisibility({ visibilityProperty: true }),
+    );
+    const left = new Set(shown);
+    Object.assign(window, { left });
+    document.addEventListener("focusin", ({ target }) => left.delete(target as HTMLElement));
+    (document.activeElement as HTMLElement | null)?.blur();
+    return shown.length;
+  });
+  for (let presses = 0; presses < count + 20; presses++) await page.keyboard.press("Tab");
+  return page.evaluate(() =>
+    [...(window as unknown as { left: Set<HTMLElement> }).left]
+      .filter((each) => each.isConnected)
+      .map((each) => each.outerHTML.slice(0, 120)),
+  );
+}

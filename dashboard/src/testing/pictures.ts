@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { openPage } from "./browser.ts";
-import { type Screen, untilShown } from "./screens.ts";
+import { type Screen, signedOutFirst, signIn, untilShown } from "./screens.ts";
 
 /** The sizes of a desktop's window and of a phone's. */
 export const SIZES = { 1440: { width: 1440, height: 900 }, 360: { width: 360, height: 780 } } as const;
@@ -26,9 +26,8 @@ export async function* takePictures(browser: Browser, options: Options): AsyncGe
     for (const width of widths) {
       const { page, close } = await openPage(browser, { viewport: SIZES[width], colorScheme: theme });
       await options.prepare?.(page);
-      const inOrder = [...screens].sort((a, b) => Number(b.isSignedOut ?? false) - Number(a.isSignedOut ?? false));
       let isSignedIn = false;
-      for (const screen of inOrder) {
+      for (const screen of screens.toSorted(signedOutFirst)) {
         if (screen.isSignedOut !== true && !isSignedIn) {
           await signIn(page, url);
           isSignedIn = true;
@@ -44,12 +43,6 @@ export async function* takePictures(browser: Browser, options: Options): AsyncGe
 }
 
 const none = async (): Promise<void> => {};
-
-async function signIn(page: Page, url: string): Promise<void> {
-  await page.goto(`${url}/keys`);
-  await page.getByRole("main").getByRole("button", { name: "Development wallet with a balance" }).click();
-  await page.getByRole("table").waitFor();
-}
 
 /** What is done on a screen before its picture. */
 const ACTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {

@@ -53,6 +53,18 @@ export function screensOf(named: Named): Screen[] {
   return [...Object.values(SCREENS).flatMap((screens) => screens(named)), { name: "No such page", path: "nowhere" }];
 }
 
+/** A window stays signed in. */
+export function signedOutFirst(one: Screen, other: Screen): number {
+  return Number(other.isSignedOut ?? false) - Number(one.isSignedOut ?? false);
+}
+
+/** Signs in as the wallet with a balance. */
+export async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/keys`);
+  await page.getByRole("main").getByRole("button", { name: "Development wallet with a balance" }).click();
+  await page.getByRole("table").waitFor();
+}
+
 /** Waits until the page shows what it reads. */
 export async function untilShown(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
