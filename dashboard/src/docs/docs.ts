@@ -1,3 +1,4 @@
+import { partsOfUsd } from "../format.ts";
 import { classOf, TOKENS } from "../parts/tokens.ts";
 import { keepTheme, nextTheme, readTheme } from "../theme-choice.ts";
 import { startSearch } from "./search.ts";
@@ -8,6 +9,7 @@ const all = <T extends Element = HTMLElement>(selector: string, within: ParentNo
 ];
 
 fillInKey();
+void showBalance();
 for (const code of all("pre code")) colour(code);
 for (const box of all(".code")) addCopy(box);
 for (const [index, group] of all(".tabs").entries()) makeTabs(group, index);
@@ -127,4 +129,24 @@ function fillInKey(): void {
   } catch {
     // A key that cannot be read is not shown.
   }
+}
+
+/** Shows the balance as the dashboard's header does, if this tab is signed in there. */
+async function showBalance(): Promise<void> {
+  const address = sessionStorage.getItem("session-address") ?? "";
+  const token = sessionStorage.getItem(`session:${address.toLowerCase()}`);
+  const balance = document.querySelector<HTMLElement>(".balance");
+  const button = document.querySelector<HTMLAnchorElement>(".top .end .button");
+  if (token === null || balance === null || button === null) return;
+  const answer = await fetch("/api/v1/credits", { headers: { authorization: `Bearer ${token}` } });
+  if (!answer.ok) return;
+  const { data } = (await answer.json()) as { data: { available_nano_usd: number } };
+  const [cents, below] = partsOfUsd(data.available_nano_usd);
+  const rest = document.createElement("span");
+  rest.className = "rest";
+  rest.textContent = below;
+  balance.querySelector(".amount")?.append(cents, rest);
+  balance.hidden = false;
+  button.textContent = "Add funds";
+  button.href = "/funds";
 }

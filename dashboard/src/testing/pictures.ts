@@ -8,38 +8,27 @@ export const THEMES = ["light", "dark"] as const;
 
 export type Picture = { screen: Screen; theme: (typeof THEMES)[number]; width: keyof typeof SIZES; png: Buffer };
 
-type Options = {
-  url: string;
-  screens: readonly Screen[];
-  widths?: readonly (keyof typeof SIZES)[];
-  themes?: readonly (typeof THEMES)[number][];
-  /** The whole page, not what a window shows. */
-  isFull?: boolean;
-  /** Before the first screen of each window, such as a route of its own. */
-  prepare?(page: Page): Promise<void>;
-};
+type Options = { url: string; screens: readonly Screen[] };
 
-/** Takes each screen in each theme and width. */
-export async function* takePictures(browser: Browser, options: Options): AsyncGenerator<Picture> {
-  const { url, screens, widths = [1440, 360], themes = THEMES, isFull = false } = options;
-  for (const theme of themes) {
-    for (const width of widths) {
-      const { page, close } = await openPage(browser, { viewport: SIZES[width], colorScheme: theme });
-      await options.prepare?.(page);
-      let isSignedIn = false;
-      for (const screen of screens.toSorted(signedOutFirst)) {
-        if (screen.isSignedOut !== true && !isSignedIn) {
-          await signIn(page, url);
-          isSignedIn = true;
-        }
-        await page.goto(`${url}/${screen.path}`);
-        await untilShown(page);
-        await (ACTS[screen.name] ?? none)(page);
-        yield { screen, theme, width, png: await page.screenshot({ fullPage: isFull, animations: "disabled" }) };
+/** Takes each screen in each theme and width, in one window. */
+export async function* takePictures(browser: Browser, { url, screens }: Options): AsyncGenerator<Picture> {
+  const { page, close } = await openPage(browser);
+  let isSignedIn = false;
+  for (const screen of screens.toSorted(signedOutFirst)) {
+    if (screen.isSignedOut !== true && !isSignedIn) await signIn(page, url);
+    isSignedIn = screen.isSignedOut !== true;
+    for (const width of [1440, 360] as const) {
+      await page.setViewportSize(SIZES[width]);
+      await page.goto(`${url}/${screen.path}`);
+      await untilShown(page);
+      await (ACTS[screen.name] ?? none)(page);
+      for (const theme of THEMES) {
+        await page.emulateMedia({ colorScheme: theme });
+        yield { screen, theme, width, png: await page.screenshot({ animations: "disabled" }) };
       }
-      await close();
     }
   }
+  await close();
 }
 
 const none = async (): Promise<void> => {};
@@ -58,6 +47,7 @@ const ACTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async Receipt(page) {
     await page.getByRole("button", { name: "Verify this" }).click();
     await page.getByText(/checks passed/).waitFor();
+    await page.evaluate(() => scrollTo(0, 0));
   },
   async Verify(page) {
     await page.getByRole("button", { name: "Check my account" }).click();

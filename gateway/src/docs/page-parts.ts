@@ -1,8 +1,9 @@
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import { html, raw } from "hono/html";
+import { endpointCode } from "./endpoint-code.ts";
 import { jsonSchema, parametersOf } from "./openapi.ts";
-import type { Operation } from "./operation.ts";
+import type { DocumentedGateway, Operation } from "./operation.ts";
 import { type Field, fieldsOf, typeText } from "./schema-text.ts";
 
 /** HTML in which all text is escaped. */
@@ -34,7 +35,7 @@ export function verb(method: string): Html {
 }
 
 /** An endpoint with its fields, its answers and the errors that it can give. */
-export function operationPart(operation: Operation): Html {
+export function operationPart(operation: Operation, at: DocumentedGateway): Html {
   const { id, method, path, title, about, credentials, body, answers, errors } = operation;
   const { bodyMediaTypes = ["application/json"] } = operation;
   const who = credentials.length === 0 ? "Anyone may ask." : `With ${credentials.join(" or ")}.`;
@@ -47,6 +48,10 @@ export function operationPart(operation: Operation): Html {
 <h2>${prose(title)}</h2>
 <p>${verb(method)} <code>${path}</code></p>
 <p>${prose(about ?? "")} <span class="who">${who}</span></p>
+${tabs(
+  "Language",
+  endpointCode(operation, at).map(({ name, code }) => ({ name, content: codeBox(`${method} ${path}`, code) })),
+)}
 ${fieldTable("Parameters", parameters, true)}
 ${body && fieldTable(`Body, ${bodyMediaTypes.join(" or ")}`, fieldsOf(jsonSchema(body.schema, "input")), true)}
 ${answers.map(({ status, about, content }) => [

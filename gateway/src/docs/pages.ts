@@ -28,7 +28,7 @@ export function docsPages(operations: readonly Operation[]): DocsPage[] {
       group: "API",
       about: "The endpoints of this group, with their fields, answers and errors.",
       parts: own.map(({ id, title }) => [id, title]),
-      content: () => own.map(operationPart),
+      content: (at) => own.map((operation) => operationPart(operation, at)),
     };
   });
   return [FIRST, TOOLS, WALLET, ...references, ERRORS];
