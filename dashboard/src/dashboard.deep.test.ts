@@ -259,6 +259,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
   test("the documentation keeps the language and the theme, finds by keyboard, copies, and needs no script", async () => {
     const { page, problems, close } = await openWindow({ permissions: ["clipboard-read", "clipboard-write"] });
     await go(page, "docs");
+    equal(await page.getByText(/^Balance/).isVisible(), false);
     await page.getByRole("tab", { name: "curl" }).focus();
     await page.keyboard.press("ArrowRight");
     await page.getByRole("button", { name: "Copy: OpenAI for Python" }).click();
@@ -276,6 +277,15 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await page.getByRole("link", { name: /insufficient_balance/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/docs\/errors/);
+    // Signed in, the header is the dashboard's.
+    await go(page, "keys");
+    await click(page, "Development wallet with a balance");
+    await page.getByRole("table").waitFor();
+    await go(page, "docs");
+    await page
+      .getByRole("banner")
+      .getByText(/^Balance \$\d/)
+      .waitFor();
     deepEqual(problems, []);
     await close();
     const plain = await openWindow({ javaScriptEnabled: false });
@@ -283,6 +293,24 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     for (const name of ["curl", "Python", "TypeScript"]) await plain.page.getByRole("heading", { name }).waitFor();
     equal(await plain.page.getByRole("button").count(), 0);
     await plain.close();
+  });
+
+  test("while the service is away one banner says so, figures stay, and it ends when the service is back", async () => {
+    const { page, close } = await openWindow();
+    await go(page, "keys");
+    await click(page, "Development wallet with a balance");
+    const banner = page.getByText("The service does not answer. Your balance is not affected.");
+    const balance = page.getByRole("banner").getByText(/^Balance \$/);
+    await balance.waitFor();
+    equal(await banner.count(), 0);
+    await page.route("**/api/**", (route) => route.abort());
+    await banner.waitFor();
+    equal(await banner.count(), 1);
+    ok(await balance.isVisible());
+    equal(await page.getByRole("alert").count(), 0);
+    await page.unroute("**/api/**");
+    await banner.waitFor({ state: "detached" });
+    await close();
   });
 
   describe("every screen is complete for a screen reader, a keyboard and a small window", () => {
