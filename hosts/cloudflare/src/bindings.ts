@@ -1,5 +1,3 @@
-import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
-import type { Bucket } from "./export.ts";
 import type {
   AnalyticsEngineDataset,
   DurableObjectJurisdiction,
@@ -8,6 +6,7 @@ import type {
   KVNamespace,
 } from "@cloudflare/workers-types";
 import type { SettlerAccount } from "@inference/settler/settlement-contract";
+import type { Bucket } from "./export.ts";
 
 /**
  * The Worker's bindings: its objects, its key-value namespace, and its settings and secrets as text. `PartitionCalls`

@@ -45,7 +45,6 @@ export function openEdgeGateway(
     webhooks,
     mcpSdk: async () => mcpSdk,
     relay: (url, init) => fetch(url, init),
-    log,
     log: counting ?? log,
     timers,
   };
