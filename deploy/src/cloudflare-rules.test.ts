@@ -15,7 +15,7 @@ const rules = Object.values(phases).flatMap((phase) => phase.rules);
 const quoted = (text = "") => [...text.matchAll(/"([^"]+)"/g)].map(([, value = ""]) => value);
 
 test("Cloudflare's rules are of one host, and name paths and methods of this gateway", () => {
-  for (const { expression } of rules) assert.match(expression, /^\(http\.host eq "gateway\.example"[^]*\)$/);
+  for (const { expression } of rules) assert.match(expression, /^\(http\.host eq "gateway\.example".*\)$/);
   const paths = rules.flatMap(({ expression }) => quoted(/path in \{([^}]*)\}/.exec(expression)?.[1]));
   const posted = endpoints.filter(({ method }) => method === "POST").flatMap((endpoint) => endpoint.paths);
   assert.ok(paths.length >= 2);
