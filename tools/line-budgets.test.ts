@@ -13,7 +13,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   computer: { product: 350, tests: 200 },
   contracts: { product: 4600, tests: 10_750 },
   dashboard: { product: 11_000, tests: 2400 },
-  deploy: { product: 0, tests: 500 },
+  deploy: { product: 0, tests: 550 },
   docs: { product: 250, tests: 0 },
   gateway: { product: 18_900, tests: 20_200 },
   "hosts/cloudflare": { product: 2550, tests: 5100 },
