@@ -1,5 +1,5 @@
 import { type Connection, connect } from "@inference/sdk";
-import { type AccountChoice, isAccountNamed, keptAccount, namedAccount } from "./account.ts";
+import { type AccountChoice, isAccountNamed, keptAccount, namedAccount, type Signing } from "./account.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import { type Login, readLogin } from "./login-state.ts";
@@ -31,18 +31,19 @@ export function connectWithKey(context: Context, choice: KeyChoice): Connection 
 export async function connectAsOwner(
   context: Context,
   choice: GatewayChoice & AccountChoice,
-): Promise<Connection & { account: NonNullable<Connection["account"]> }> {
+): Promise<Connection & Signing> {
   const { gateway, login } = gatewayOf(context, choice);
   const kept = login === undefined || isAccountNamed(choice) ? undefined : await keptAccount(context, login.signer);
-  const account = kept ?? (await namedAccount(context, choice))?.account;
-  if (account === undefined) {
+  const signing = kept && login ? { account: kept, signer: login.signer } : await namedAccount(context, choice);
+  if (signing === undefined) {
     throw new CommandError("This needs an account that signs here: give --account, --keystore or --private-key.");
   }
+  const { account } = signing;
   if (login !== undefined && login.address.toLowerCase() !== account.address.toLowerCase()) {
     context.say(`The account is ${account.address}; the login is of ${login.address}.`);
   }
   const chains = chainsOf(readPins(choice, login?.chains));
-  return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), account };
+  return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), ...signing };
 }
 
 /** The gateway, and the login if it is for the same gateway. */

@@ -118,6 +118,19 @@ test("dollars become balance on each chain, and tokens move between them", async
   equal((await json("bridge", "1", "--from", "secondary1", "--to", "primary", "--no-wait")).arrived, null);
 });
 
+test("a key and a balance come from one command without a login or a coin, and an interrupted one pays once", async () => {
+  const { dies, infer, json, home } = openTerminal();
+  const own = ["--gateway", devnet.ready.gatewayUrl, "--private-key", devnet.ready.wallets[3]?.privateKey ?? ""];
+  match((await infer("pay", "2", ...own, "--max-fee", "0.001")).stderr, /above your limit of \$0\.00/);
+  await dies(/pay: signed/, "pay", "2", ...own);
+  await dies("output", "pay", "2", ...own);
+  const paid = await json("pay", "2", ...own);
+  deepEqual([paid.amount_token, paid.is_resumed], ["2000000", true]);
+  equal((await json("credits")).total_credits_nano_usd, 2_000_000_000);
+  deepEqual(readdirSync(join(home, "state/infer/top-ups")), []);
+  equal((await infer("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9")).code, 0);
+});
+
 test("a contract's refusal is a sentence with the error's name as code, and nothing is stored or sent", async () => {
   const { infer } = openTerminal();
   await infer("login", "--devnet", "--wallet", "4");

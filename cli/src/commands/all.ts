@@ -11,6 +11,7 @@ import { keysCreate, keysLimit, keysList, keysRevoke, keysRoll, keysShow } from 
 import { login } from "./login.ts";
 import { mint } from "./mint.ts";
 import { models } from "./models.ts";
+import { pay } from "./pay.ts";
 import { quote } from "./quote.ts";
 import { receipt } from "./receipt.ts";
 import { resume } from "./resume.ts";
@@ -23,7 +24,7 @@ import { wallet } from "./wallet.ts";
 import { webhooksAdd, webhooksList, webhooksLog, webhooksRemove, webhooksTest } from "./webhooks.ts";
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
-  Money: [wallet, mint, activate, bridge, credits, resume],
+  Money: [wallet, pay, mint, activate, bridge, credits, resume],
   Keys: [keysCreate, keysList, keysLimit, keysRoll, keysRevoke, keysShow],
   Ask: [chat, models, quote],
   Check: [usage, receipt, bill, verify, status],

@@ -100,7 +100,7 @@ async function loginToDevnet(
 }
 
 /** Signs for a key, unless the previous login has a valid one for the same account. */
-async function loginAs(
+export async function loginAs(
   context: Context,
   { gateway, signing, chains, terms }: { gateway: string; signing: Signing; chains: ChainPins; terms: KeyTermTexts },
 ) {
