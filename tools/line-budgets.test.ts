@@ -9,7 +9,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1800, tests: 2550 },
-  cli: { product: 3950, tests: 1600 },
+  cli: { product: 4050, tests: 1600 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4600, tests: 10_750 },
   dashboard: { product: 11_000, tests: 2400 },
