@@ -73,7 +73,7 @@ test("an object's rows equal a map of them, through all changes of memory, log a
 function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
   const copy = new Map<number, string>();
-  const open = (bounds: LogBounds) => openOwnRows(storage, bounds, (fold, text) => copy.set(fold, text));
+  const open = (bounds: LogBounds) => openOwnRows(storage, bounds, ({ fold, changes }) => copy.set(fold, changes));
   let rows = open({ slots: 1, characters: 0 });
   // All there is, in segments: so much more is to be found behind what goes.
   const first = (begins === "empty" ? [] : written).flatMap((table) =>

@@ -13,7 +13,7 @@ import {
 } from "@inference/ledger/tables";
 import { keptFrom } from "@inference/ledger/walks";
 import { type LogBounds, type StoredRow, usualBounds } from "./row-log.ts";
-import { completed, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { completed, type Fold, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
@@ -33,8 +33,7 @@ export type OwnRows = {
   hasAcknowledged(): boolean;
   /** Whether the object has no row at all, and could be deleted. */
   isEmpty(): boolean;
-  /** The number of the next fold, and the rows that it will write, as JSON. */
-  nextFold(): { fold: number; changes: string };
+  nextFold(): Fold;
   /** Gives the next fold of an object without rows a number. */
   countFrom(fold: number): void;
   /** Writes a long log anew, for an object that will be idle. */

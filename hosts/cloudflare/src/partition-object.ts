@@ -30,7 +30,7 @@ import { createStatements, type Statements } from "@inference/settler/statements
 import { type Bindings, placedIn } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
-import { dropFolds, foldsOf, putFold, readFold } from "./export.ts";
+import { type Export, openExport } from "./export.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.ts";
@@ -59,8 +59,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #gathered: Change[] = [];
   readonly #ledger: EdgeLedger;
   readonly #deliver: () => Promise<unknown>;
-  /** Copies are made one after another: two of the same fold must not overtake each other. */
-  #exports: Promise<unknown> = Promise.resolve();
+  readonly #export: Export;
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
@@ -81,8 +80,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   constructor(ctx: DurableObjectState, env: Bindings, bounds: LogBounds = usualBounds) {
     super(ctx, env);
-    const exportFold = (fold: number, changes: string) => this.#export(fold, changes);
-    this.ownRows = openOwnRows(ctx.storage, bounds, env.EXPORT && exportFold);
+    this.#export = openExport(env.EXPORT, (work) => ctx.waitUntil(work));
+    this.ownRows = openOwnRows(ctx.storage, bounds, env.EXPORT && this.#export.put);
     this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
     const isOwn = (partition: Partition) => ctx.id.equals(placedIn(env.PARTITION, env).idFromName(partition));
     this.#receiptMs = receiptMsOf(env);
@@ -122,9 +121,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async restored(partition: Partition): Promise<void> {
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
-    const { EXPORT } = this.env;
     // The copy of what the object lost would be laid over what comes now.
-    if (EXPORT !== undefined) await dropFolds(EXPORT, partition, this.ownRows.nextFold().fold);
+    await this.#export.drop(this.ownRows.nextFold());
     const stores = { ledger: this.#ledger, keyValue: makeKeyValue(this.env.KEY_VALUE) };
     // The end of a commit of another request would not come while the object is blocked.
     await this.#commits.idle();
@@ -133,12 +131,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** @throws If the object has rows, or if a part of its copy is missing. */
   async refill(partition: Partition): Promise<void> {
-    const { EXPORT } = this.env;
-    const folds = EXPORT === undefined ? [] : await foldsOf(EXPORT, partition);
-    const [last] = folds.slice(-1);
-    if (EXPORT === undefined || last === undefined) throw new Error(`${partition} has no copy.`);
-    const changes: Change[] = [];
-    for (let fold = 0; fold <= last; fold += 1) changes.push(...(await readFold(EXPORT, partition, fold)));
+    const { last, changes } = await this.#export.read(partition);
     this.ownRows.countFrom(last + 1);
     this.ownRows.write(partition, changes);
     this.ownRows.commit();
@@ -322,18 +315,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       if (!signal.aborted) this.#forgotAt = now;
     });
     // A log that is never full would never be copied.
-    const { fold, changes } = this.ownRows.nextFold();
-    this.#export(fold, changes);
-  }
-
-  #export(fold: number, changes: string): void {
-    const { EXPORT } = this.env;
-    if (EXPORT === undefined) return;
-    const partition = this.ownRows.partition();
-    this.#exports = this.#exports
-      .then(() => putFold(EXPORT, partition, fold, changes))
-      .catch((error: unknown) => log("alert", "export_failed", { partition, fold, error: String(error) }));
-    this.ctx.waitUntil(this.#exports);
+    this.#export.put(this.ownRows.nextFold());
   }
 
   /** Deletes an empty object and compacts an idle one's log. */
@@ -343,8 +325,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       if (Date.now() - this.#writtenAt >= IDLE_MS && !this.#hasUndelivered()) this.ownRows.shorten();
       return;
     }
-    const { EXPORT } = this.env;
-    if (EXPORT !== undefined) await dropFolds(EXPORT, this.ownRows.partition(), 0);
+    await this.#export.drop({ ...this.ownRows.nextFold(), fold: 0 });
     const deleted = this.ctx.storage.deleteAll();
     this.ownRows.reopen();
     await deleted;

@@ -49,8 +49,7 @@ export type RowMemory = {
   hasAcknowledged(): boolean;
   /** Whether the object has no row at all. */
   isEmpty(): boolean;
-  /** The number of the next fold, and the rows that it will write, as JSON. */
-  nextFold(): { fold: number; changes: string };
+  nextFold(): Fold;
   /** Gives the next fold a number. Throws if the object has rows. */
   countFrom(fold: number): void;
   /** Rewrites a log of an eighth of its slots or more as one row, which costs three row writes. */
@@ -60,8 +59,10 @@ export type RowMemory = {
 /** One row in memory; null: known not to exist. */
 export type Entry = { readonly table: TableName; readonly id: string; row: Row | null };
 
+/** The number of a fold, and the rows that it writes, as JSON. */
+export type Fold = { partition: Partition | undefined; fold: number; changes: string };
 /** Is told of each fold that is stored. */
-export type OnFold = (fold: number, changes: string) => void;
+export type OnFold = (fold: Fold) => void;
 
 export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?: OnFold): RowMemory {
   const { sql } = storage;
@@ -154,11 +155,11 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
         else append(text);
       });
     unwritten.clear();
-    if (folded !== undefined) onFold?.(folded.fold, folded.changes);
+    if (folded !== undefined) onFold?.(folded);
   }
 
-  function nextFold(): { fold: number; changes: string } {
-    return { fold: log.fold, changes: textOf(logged) };
+  function nextFold(): Fold {
+    return { partition: log.partition, fold: log.fold, changes: textOf(logged) };
   }
 
   function makeLog(): void {
