@@ -211,9 +211,12 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     chain.mine([{ type: "settle", day: dayNow(), records: [record] }]);
   }
 
+  /** Copies that were made after the chosen one are of a past that is given up: docs/restoring.md. */
   function restoreAccount(account: Account): void {
-    const copy = pick(account.copies);
+    const at = below(account.copies.length);
+    const copy = account.copies[at];
     if (copy !== undefined) host.putBack(account.partition, copy);
+    account.copies.length = Math.min(account.copies.length, at + 1);
     account.epoch += 1;
   }
 
