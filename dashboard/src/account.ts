@@ -34,7 +34,7 @@ export function useStatements(session: Session): UseQueryResult<Statements> {
   return useOwnData(session, ["statements"], "/api/v1/statements", { limit: "1" }, 15_000);
 }
 
-export type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };
+type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };
 
 /** A page of receipts, the newest first. */
 export function readReceipts(

@@ -1,7 +1,7 @@
 import { usePathname, useSearch } from "wouter/use-browser-location";
 
 /** The parsed address: `/models/maker/name?x=1` has the place `models`, the rest `maker/name`, and a query. */
-export type Route = { place: string; rest: string; query: URLSearchParams };
+type Route = { place: string; rest: string; query: URLSearchParams };
 
 export function useRoute(): Route {
   return routeOf(usePathname(), useSearch());

@@ -3,7 +3,7 @@ import type { ListedReceipt } from "@inference/sdk/spending";
 
 type Pricing = Readonly<Record<string, unknown>>;
 /** `quantity` x `price` per million is `amount`. Price and amount are exact dollars. */
-export type PriceLine = { title: string; quantity: number; price: string; amount: string };
+type PriceLine = { title: string; quantity: number; price: string; amount: string };
 
 const ATTO_DIGITS = 18;
 const MILLION_DIGITS = 6;

@@ -46,7 +46,7 @@ export function units(amount: bigint): string {
 /** The number alone, as a field takes it. */
 export const bare = (amount: bigint): string => formatDecimal(amount, 18);
 
-export const UNIT = 10n ** 18n;
+const UNIT = 10n ** 18n;
 const MILLIONTH = 10n ** 12n;
 
 /** Each staked unit is a dollar a day: the capacity that the present stake and cap give, in nano-dollar. */

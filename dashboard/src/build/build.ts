@@ -6,7 +6,7 @@ import { build, type Metafile } from "esbuild";
 import { pageOf } from "./page.ts";
 
 /** The dashboard as a host serves it: `DashboardFiles` of the gateway, as JSON. */
-export type Site = { page: string; assets: Record<string, { type: string; text: string }>; docs: DocsFiles };
+type Site = { page: string; assets: Record<string, { type: string; text: string }>; docs: DocsFiles };
 type DocsFiles = Record<"theme" | "script" | "style" | "menu" | "icon", string>;
 
 const source = fileURLToPath(new URL("..", import.meta.url));

@@ -37,7 +37,7 @@ export type Chat = ChatSettings & {
   replaced: Answer[];
 };
 
-export const MOST_CHATS = 100;
+const MOST_CHATS = 100;
 
 /** What an account's chats are, in this browser alone. */
 export type Chats = {
@@ -124,7 +124,7 @@ function afterReload(chat: Chat): Chat {
 }
 
 /** All answers that were paid, in the order of the chat, the replaced ones last. */
-export function answersOf({ messages, replaced }: Chat): Answer[] {
+function answersOf({ messages, replaced }: Chat): Answer[] {
   return [...messages.flatMap((message) => (message.role === "assistant" ? [message] : [])), ...replaced];
 }
 

