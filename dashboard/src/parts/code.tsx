@@ -6,9 +6,6 @@ import { classOf, TOKENS } from "./tokens.ts";
 /** The code of one tab. */
 export type CodeTab = { name: string; text: string };
 
-/** The order of languages everywhere. */
-const LANGUAGES = ["curl", "Python", "TypeScript", "infer"] as const;
-
 const listeners = new Set<() => void>();
 
 /**
