@@ -50,7 +50,7 @@ export async function buildDashboard(): Promise<void> {
 function writePublic({ assets }: Site): void {
   const files = join(publicFolder, "assets");
   mkdirSync(files, { recursive: true });
-  for (const name of readdirSync(files)) if (!(name in assets)) rmSync(join(files, name));
+  for (const name of readdirSync(files)) if (!Object.hasOwn(assets, name)) rmSync(join(files, name));
   for (const [name, { text }] of Object.entries(assets)) write(join(files, name), text);
   write(join(publicFolder, "_headers"), HEADERS);
 }

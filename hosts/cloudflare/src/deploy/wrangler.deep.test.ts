@@ -43,6 +43,8 @@ async function startApi() {
     [/\/services\/[^/]+$/, () => script],
     [/\/secrets$/, () => wranglerFile.secrets.required.map((name) => ({ name, type: "secret_text" }))],
     [/\/deployments$/, () => ({ deployments })],
+    // It has all files of the dashboard.
+    [/\/assets-upload-session$/, () => ({ buckets: [], jwt: "uploaded" })],
     [/\/versions$/, () => ({ items: versions.map(version) })],
     [/\/settings$/, () => ({ bindings: [{ type: "kv_namespace", name: "KEY_VALUE", namespace_id: "known" }] })],
     [/\/workers\/workers\/[^/]+$/, () => ({ subdomain: { enabled: false, previews_enabled: false } })],
@@ -52,7 +54,8 @@ async function startApi() {
     for await (const part of request) parts.push(part as Buffer);
     const path = (request.url ?? "").replace(/\?.*/, "");
     const body = Buffer.concat(parts).toString();
-    if (request.method !== "GET") sent.push(`${request.method} ${path} ${body.startsWith("{") ? body : "files"}`);
+    if (request.method !== "GET" && !path.endsWith("/assets-upload-session"))
+      sent.push(`${request.method} ${path} ${body.startsWith("{") ? body : "files"}`);
     const files = /name="metadata"\s+(\{.*\})\r?\n/.exec(body)?.[1];
     if (files !== undefined) metadata = JSON.parse(files);
     let result = results.find(([of]) => of.test(path))?.[1]() ?? {};
@@ -105,7 +108,13 @@ function filledFile(): string {
   };
   const file = join(home, "filled.json");
   const { env = {}, ...top } = wranglerFile as typeof wranglerFile & { main: string };
-  const filled = { ...top, main: join(root, top.main), build: undefined, env: { staging: { ...env.staging, vars } } };
+  const filled = {
+    ...top,
+    main: join(root, top.main),
+    build: undefined,
+    assets: undefined,
+    env: { staging: { ...env.staging, vars } },
+  };
   writeFileSync(file, JSON.stringify(filled));
   return file;
 }
