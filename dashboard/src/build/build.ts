@@ -50,7 +50,9 @@ export async function buildDashboard(): Promise<void> {
 function writePublic({ assets }: Site): void {
   const files = join(publicFolder, "assets");
   mkdirSync(files, { recursive: true });
-  for (const name of readdirSync(files)) if (!Object.hasOwn(assets, name)) rmSync(join(files, name));
+  // Another process may build meanwhile: its temporary files end with its number.
+  const old = readdirSync(files).filter((name) => !Object.hasOwn(assets, name) && !/\.\d+$/.test(name));
+  for (const name of old) rmSync(join(files, name), { force: true });
   for (const [name, { text }] of Object.entries(assets)) write(join(files, name), text);
   write(join(publicFolder, "_headers"), HEADERS);
 }
