@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { ask } from "@inference/devnet/ask";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import { eventually } from "@inference/protocol/testing/eventually";
 import * as Keystore from "ox/Keystore";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
@@ -131,19 +132,23 @@ test("a key and a balance come from one command without a login or a coin, and a
   equal((await infer("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9")).code, 0);
 });
 
-test("a contract's refusal is a sentence with the error's name as code, and nothing is stored or sent", async () => {
-  const { infer } = openTerminal();
-  await infer("login", "--devnet", "--wallet", "4");
-  const { code, stdout, stderr } = await infer("activate", "9999999", "--json");
-  equal(code, 1);
-  match(stderr, /^You have [\d.,]+ tokens on primary, and this needs 9,999,999 tokens\. Nothing was sent\.\n/);
-  const { error } = JSON.parse(stdout) as { error: Json };
-  deepEqual([error.code, error.hash], ["ERC20InsufficientBalance", null]);
-  const mint = await infer("mint", "9999999", "--approve");
-  match(mint.stderr, /^You have \$[\d.,]+ on primary, and this needs \$9,999,999\.00\. Nothing was sent\.\n$/);
-  match((await infer("resume")).stdout, /Nothing was interrupted/);
-  match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
-});
+test(
+  "a contract's refusal is a sentence with the error's name as code, and nothing is stored or sent",
+  inDeepRun,
+  async () => {
+    const { infer } = openTerminal();
+    await infer("login", "--devnet", "--wallet", "4");
+    const { code, stdout, stderr } = await infer("activate", "9999999", "--json");
+    equal(code, 1);
+    match(stderr, /^You have [\d.,]+ tokens on primary, and this needs 9,999,999 tokens\. Nothing was sent\.\n/);
+    const { error } = JSON.parse(stdout) as { error: Json };
+    deepEqual([error.code, error.hash], ["ERC20InsufficientBalance", null]);
+    const mint = await infer("mint", "9999999", "--approve");
+    match(mint.stderr, /^You have \$[\d.,]+ on primary, and this needs \$9,999,999\.00\. Nothing was sent\.\n$/);
+    match((await infer("resume")).stdout, /Nothing was interrupted/);
+    match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
+  },
+);
 
 testKilled({
   openTerminal,
@@ -152,26 +157,30 @@ testKilled({
   fund: (address) => devnetCommand("faucet", address),
 });
 
-test("another amount is another intent: the interrupted payment is finished first, and both are paid", async () => {
-  const { infer, dies, json } = openTerminal();
-  await json("login", "--devnet", "--wallet", "3");
-  const before = await books(json);
-  await dies(/mint: signed/, "mint", "1");
-  const { stderr } = await infer("mint", "2");
-  match(stderr, /Going on with `infer mint \$1 --chain 31337`[\s\S]*mint: confirmed[\s\S]*mint: confirmed/);
-  equal((await books(json)).token, before.token + 3);
-  // A signed transaction is dropped when another one has its nonce.
-  await dies(/mint: signed/, "mint", "4");
-  const other = openTerminal();
-  await other.json("login", "--devnet", "--wallet", "3");
-  await other.json("mint", "1");
-  match((await infer("mint", "4")).stderr, /Another transaction took its place[\s\S]*mint: confirmed/);
-  equal((await books(json)).token, before.token + 8);
-  await dies(/mint: signed/, "mint", "1");
-  const { finished } = (await json("resume", "--forget")) as { finished: Json[] };
-  deepEqual([finished[0]?.command, finished[0]?.outcome], ["infer mint $1 --chain 31337", "forgotten"]);
-  equal((await books(json)).token, before.token + 8);
-});
+test(
+  "another amount is another intent: the interrupted payment is finished first, and both are paid",
+  inDeepRun,
+  async () => {
+    const { infer, dies, json } = openTerminal();
+    await json("login", "--devnet", "--wallet", "3");
+    const before = await books(json);
+    await dies(/mint: signed/, "mint", "1");
+    const { stderr } = await infer("mint", "2");
+    match(stderr, /Going on with `infer mint \$1 --chain 31337`[\s\S]*mint: confirmed[\s\S]*mint: confirmed/);
+    equal((await books(json)).token, before.token + 3);
+    // A signed transaction is dropped when another one has its nonce.
+    await dies(/mint: signed/, "mint", "4");
+    const other = openTerminal();
+    await other.json("login", "--devnet", "--wallet", "3");
+    await other.json("mint", "1");
+    match((await infer("mint", "4")).stderr, /Another transaction took its place[\s\S]*mint: confirmed/);
+    equal((await books(json)).token, before.token + 8);
+    await dies(/mint: signed/, "mint", "1");
+    const { finished } = (await json("resume", "--forget")) as { finished: Json[] };
+    deepEqual([finished[0]?.command, finished[0]?.outcome], ["infer mint $1 --chain 31337", "forgotten"]);
+    equal((await books(json)).token, before.token + 8);
+  },
+);
 
 test("a transaction that cannot be stored is not sent", async () => {
   const none = openTerminal({ XDG_STATE_HOME: "/dev/null" });
@@ -193,7 +202,7 @@ test("a transaction that cannot be stored is not sent", async () => {
   deepEqual(await none.json("wallet", ...own), before);
 });
 
-test("of two runs that pay with an account at once, one pays and the other names the reason", async () => {
+test("of two runs that pay with an account at once, one pays and the other names the reason", inDeepRun, async () => {
   const { infer, json } = openTerminal();
   await json("login", "--devnet", "--wallet", "4");
   const before = await books(json);
@@ -265,7 +274,7 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   equal((await infer("credits")).code, 0);
 });
 
-test("a keystore of Foundry's opens by its name, with the password of a file", async () => {
+test("a keystore of Foundry's opens by its name, with the password of a file", inDeepRun, async () => {
   const password = join(devnet.folder, "password");
   writeFileSync(password, "correct horse\n");
   const { infer, json, home, variables } = openTerminal({ ETH_PASSWORD: password });
@@ -321,7 +330,7 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   equal((await infer("bill", "--save")).code, 0);
 });
 
-test("an agent is created, staked under, capped, given a computer, and sells", async () => {
+test("an agent is created, staked under, capped, given a computer, and sells", inDeepRun, async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet", "--wallet", "3");
   const { address } = (await json("wallet")) as { address: string };

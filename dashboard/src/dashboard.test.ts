@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { parseDecimal } from "@inference/protocol/money";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { usd } from "./format.ts";
@@ -103,7 +104,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     });
   }
 
-  test("a wallet that declines, or that cannot pay for the transaction, is told what to do", async () => {
+  test("a wallet that declines, or that cannot pay for the transaction, is told what to do", inDeepRun, async () => {
     const { page, close } = await openWindow();
     await go(page, "funds");
     await click(page, "Development wallet");
@@ -183,7 +184,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     return page.locator("#key").innerText();
   }
 
-  test("a webhook is added with its secret, tested and removed", async () => {
+  test("a webhook is added with its secret, tested and removed", inDeepRun, async () => {
     const { page, problems, close } = await openWindow();
     const receiver = createServer((_, response) => response.writeHead(204).end());
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
@@ -288,7 +289,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await close();
   });
 
-  test("a program in a terminal gets a signed message, which makes its key", async () => {
+  test("a program in a terminal gets a signed message, which makes its key", inDeepRun, async () => {
     const { page, problems, close } = await openWindow();
     const handed = Promise.withResolvers<string>();
     const server = createServer((request, response) => {

@@ -8,6 +8,7 @@ import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import { privateKeyToAccount } from "viem/accounts";
 import { chainClients } from "./chain-clients.ts";
 import { contractOn } from "./directory.ts";
@@ -145,7 +146,7 @@ for (const at of ["signed", "sent", "confirmed"] as const) {
   });
 }
 
-test("tokens are bought in the market pool below a dollar, and never above the limit", async () => {
+test("tokens are bought in the market pool below a dollar, and never above the limit", inDeepRun, async () => {
   await buyToPar(devnet.ready, 4);
   const client = clientOf(3);
   const amountToken = 10n * DOLLAR;
@@ -178,7 +179,7 @@ test("a transaction that would fail is not sent, and its error is named, inherit
   await rejects(client.activate({ amountToken: DOLLAR, signal: aborted }), /enough/);
 });
 
-test("tokens move to another chain", async () => {
+test("tokens move to another chain", inDeepRun, async () => {
   const client = clientOf(4);
   await client.mint({ amountToken: 3n * DOLLAR });
   await client.bridge({ amountToken: 3n * DOLLAR, fromChainId: 31_337, toChainId: 31_339 });

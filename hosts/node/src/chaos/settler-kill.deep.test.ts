@@ -24,7 +24,7 @@ import { gatewayEnvironment, gatewayUrl, launch } from "./processes.ts";
  * The gateway with its settler is killed at random moments, while requests are made and posted and the chain's last
  * blocks are replaced. At the end every use is settled once, and ledger and chain are equal.
  */
-const kills = process.env.DEEP === "1" ? 30 : 1;
+const kills = 30;
 /** The key of the settler of `startPrimaryChain`. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);

@@ -57,7 +57,7 @@ before(async () => {
 });
 after(() => objects?.stop());
 
-const NUM_RUNS = process.env.DEEP === "1" ? 500 : 4;
+const NUM_RUNS = 500;
 
 const plans = fc.record({
   requests: fc.array(request, { minLength: 4, maxLength: 10 }),

@@ -15,8 +15,6 @@ import { askFor, gatewayUrl, launch, nothingHeld, type Running } from "./process
 import { runScript, steps } from "./script.ts";
 import type { CrashPoint } from "./victim.ts";
 
-const isDeep = process.env.DEEP === "1";
-
 const stages = ["before", "after"] as const;
 
 test("a death right before or after any commit leaves the whole commit or nothing, and the rest can be repeated", async () => {
@@ -26,9 +24,7 @@ test("a death right before or after any commit leaves the whole commit or nothin
     const commits = reference.states.length - 1;
     assert.ok(commits >= steps.length, `${commits} commits for ${steps.length} steps`);
     let deaths = 0;
-    // Outside the deep run one of them is tried.
-    const middle = Math.floor(commits / 2);
-    for (let commit = isDeep ? 1 : middle; commit <= (isDeep ? commits : middle); commit += 1) {
+    for (let commit = 1; commit <= commits; commit += 1) {
       deaths += stages.length;
       await Promise.all(
         stages.map((stage) => crashAt({ stage, commit }, join(folder, `${commit}-${stage}`), reference)),
@@ -123,7 +119,7 @@ type Cut = CrashPoint & { stream: boolean; commitIs: "reserve" | "checkpoint" | 
   ends: "served anew" | "replayed" | "known as paid";
 };
 
-const allCuts: readonly Cut[] = [
+const cuts: readonly Cut[] = [
   // An answer's name is kept with its charge.
   { stage: "after", stream: false, commit: 2, commitIs: "settle", ends: "replayed" },
   { stage: "after", stream: true, commit: 2, commitIs: "checkpoint", ends: "served anew" },
@@ -136,8 +132,6 @@ const allCuts: readonly Cut[] = [
   { stage: "before", stream: true, commit: 2, commitIs: "checkpoint", ends: "served anew" },
   { stage: "before", stream: true, commit: 3, commitIs: "settle", ends: "served anew" },
 ];
-const cuts = isDeep ? allCuts : allCuts.slice(0, 1);
-
 test("a gateway that dies at one side of any commit of a request has told its client only durable facts, and the request is paid once", () =>
   withSite(async ({ file, provider, env, accounts, start }) => {
     const keys = await accounts(cuts.length, 1_000_000);

@@ -6,8 +6,7 @@ import { openTarget, type Target } from "../target.ts";
 import { fuzzRequest } from "./requests.ts";
 import { runFuzz } from "./worker.ts";
 
-const isDeep = process.env.DEEP === "1";
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? (isDeep ? 1_000_000 : 400));
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1_000_000);
 const seed = Number(process.env.FUZZ_SEED ?? 1);
 
 let target: Target;
