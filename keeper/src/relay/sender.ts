@@ -33,6 +33,8 @@ const RESEND_MS = 30_000;
 const RETRY_MS = 5_000;
 /** How long a payment that would revert keeps its place. */
 const PATIENCE_MS = 60_000;
+/** How long after its deadline a payment without an event keeps its place, in seconds. */
+const UNSEEN_S = 600;
 /** Transactions of one payment that may revert. */
 const MOST_REVERTS = 3;
 
@@ -160,9 +162,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     }
     const isLate = head.timestamp >= BigInt(row.expiresAt);
     if (found.outcome === "over") return end(row, "failed", found.reason);
-    // It was unused when it was accepted: the node has not its events yet, or the chain was reorganized.
-    if (found.outcome === "unknown" && isLate) return end(row, "failed", usedBefore(row));
-    if (found.outcome === "unknown") return wait(row, "The authorization was used, and its event is not there yet.");
+    if (found.outcome === "unknown") return unseen(row, head);
     if (found.outcome === "wait") return wait(row, found.why);
     if (!found.isClaim && isLate) return end(row, "expired", null);
     const again: RelayRow = {
@@ -176,6 +176,15 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     // In a block after the head: the next round sees it.
     if (outcome === "success" || isYoung(again)) return true;
     return send(again, found, head, maySend);
+  }
+
+  /** It was unused when it was accepted: the node lacks its events yet, or the chain was reorganized. */
+  function unseen(row: RelayRow, head: Head): false {
+    if (row.state === "confirmed") put(row, { isOver: true });
+    else if (Number(head.timestamp) < row.expiresAt + UNSEEN_S) {
+      wait(row, "The authorization was used, and its event is not there yet.");
+    } else end(row, "failed", usedBefore(row));
+    return false;
   }
 
   async function receiptOf({ hashes }: RelayRow): Promise<"success" | "reverted" | "none"> {
