@@ -4,7 +4,7 @@ import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn, readChain } from "./directory.ts";
 
-/** The gas of a payment's transactions, rounded up: approval, mint, and on a secondary chain the burn with its message. */
+/** The gas of a payment's transactions, rounded up: approval, mint, and a secondary chain's burn with its message. */
 const GAS = { primary: 250_000n, secondary: 450_000n };
 
 /**

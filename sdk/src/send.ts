@@ -279,7 +279,7 @@ function decoded(
   }
 }
 
-/** The decimals of the inference token. A simulated call can lack no other token, because dollars and stake are read before. */
+/** The inference token's decimals. A simulated call lacks no other token: dollars and stake are read before. */
 const TOKEN_DECIMALS = 6;
 
 function revertDataOf(error: unknown): Hex | undefined {

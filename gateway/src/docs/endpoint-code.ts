@@ -10,7 +10,14 @@ export const exampleBodies: Readonly<Record<string, Readonly<Record<string, unkn
   const edit = { model: "EDIT_MODEL", prompt: "Make the sky red", image: "@photo.png" };
   const signed = { message: "THE_SIGNED_TEXT", signature: "0x" };
   const offer = { day: 0, nonce: 1, signature: `0x${"0".repeat(130)}` };
+  const address = `0x${"0".repeat(40)}`;
+  const terms = { owner: address, account: address, amount: "5000000", fee: "20000", feeTo: address, deadline: 0 };
   return {
+    createTopUp: {
+      chain_id: 8453,
+      top_up: { ...terms, salt: `0x${"0".repeat(64)}` },
+      signature: offer.signature,
+    },
     createChatCompletion: chat,
     quoteChat: chat,
     createResponse: { model: "MODEL", input: "Name three rivers." },

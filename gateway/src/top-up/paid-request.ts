@@ -157,7 +157,7 @@ async function requireRoomForKey({ credentials, environment }: Gateway, payer: A
   noKey("the payment was not sent");
 }
 
-/** Makes the key of an account's paid requests. Nobody is told its text; the account's owner sees it and can revoke it. */
+/** Makes the key of an account's paid requests. Its text is told nobody. The account's owner can revoke it. */
 async function makeKey(gateway: Gateway, payer: Address, at: number): Promise<void> {
   const { credential, label, keyId } = gateway.credentials.ofPayments(payer);
   const { status } = await gateway.environment.ledger.run(() =>

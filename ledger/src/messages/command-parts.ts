@@ -67,7 +67,7 @@ export type OfferName = { agent: Address; offer: string };
 /** Why a credential is invalid. */
 export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
 
-/** The amount that an account can reserve after the command. Absent for an identity. A repeated command reads it anew. */
+/** The amount that an account can reserve afterwards. Absent for an identity. A repeated command reads it anew. */
 export type Left = { availableNanoUsd?: NanoUsd };
 
 export type ReserveReply =
