@@ -110,7 +110,7 @@ async function finish(context: Context, connection: Owner, signed: SignedTopUp) 
 
 async function send(context: Context, connection: Owner, signed: SignedTopUp) {
   const onState = ({ state, waits_for: waitsFor }: TopUp) =>
-    context.say(`pay: ${state}${waitsFor === null ? "" : `. It waits for ${waitsFor}`}`);
+    context.say(`pay: ${state}${waitsFor === null ? "" : `. ${waitsFor}`}`);
   try {
     const {
       id,

@@ -75,7 +75,7 @@ function framed(body: Html, { service }: PageFrame, { menu }: DashboardFiles["do
 <div class="body">
 <header class="top">${brand}
 <button type="button" class="search" hidden>${icon("search")}<span>Search the documentation</span><kbd>/</kbd></button>
-<div class="end"><a class="balance" href="/funds" hidden>Balance <span class="amount"></span></a><button type="button" class="icon theme" hidden>${icon("theme")}</button>
+<div class="end"><a class="balance wide-only" href="/funds" hidden>Balance <span class="amount"></span></a><button type="button" class="icon theme" hidden>${icon("theme")}</button>
 <a class="button" href="/keys">Get a key</a></div></header>
 <div class="docs">${body}</div>
 <footer class="links"><a href="/openapi.json">OpenAPI 3.1</a><a href="/llms.txt">For language models</a>
