@@ -75,6 +75,7 @@ export async function checkOnChain(
 ): Promise<Acceptable> {
   const found = await look(chain, row, at.head);
   if (found.outcome === "over") return refuse(found.reason, null);
+  if (found.outcome === "left") return fail("payment_refused", found.reason);
   if (found.outcome === "unknown") return fail("payment_refused", usedBefore(row));
   const asCredit = { row: { ...row, value: "0", fingerprint: null }, balance: 0n };
   if (found.outcome === "made") {

@@ -93,6 +93,7 @@ export function createDesk({ chains, store, now, log, alert, wake }: Options): R
     const stored = store.get(row.id) ?? row;
     if (!hasEndedUnpaid(stored)) return stored;
     const next = ((): RelayRow => {
+      if (found.outcome === "left") return { ...stored, state: "failed", reason: found.reason };
       if (found.outcome === "unknown") return { ...stored, state: "failed", reason: usedBefore(stored) };
       if (found.outcome === "made") {
         const place = { transaction: found.transaction, block: found.block ?? Number(head) };

@@ -227,6 +227,24 @@ test("a claim waits for the block after its event, and is made then", async () =
   equal(await creditOf(primary, payer.address), DOLLAR * 1_000n);
 });
 
+test("a payment that was executed among so many events that its proof is large is not claimed, and holds up no other", async () => {
+  const { primary } = site;
+  const [payer, honest] = [await payerOn(primary, 2n), await payerOn(primary, 1n)];
+  const [early, late] = [await site.x402(payer), await site.x402(payer)];
+  await primary.client.setBalance({ address: relay.address, value: 0n });
+  const { id } = await site.pay(early);
+  await waits(id, /coin for gas/);
+  for (const each of [early, late]) await site.execute(each, 200_000);
+  await primary.client.mine({ blocks: 1 });
+  await primary.client.setBalance({ address: relay.address, value: 10n ** 21n });
+  const told = await refusalOf(late);
+  match(told, /proof of \d+ bytes.*dollars wait there/);
+  ok(!/nothing was/i.test(told), told);
+  site.aheadMs += 6_000;
+  match((await site.state(id, "failed")).reason ?? "", /proof of \d+ bytes/);
+  await site.state((await site.pay(await site.x402(honest))).id, "confirmed");
+});
+
 test("an accepted payment that expires ends unpaid", async () => {
   const { primary } = site;
   const payer = await payerOn(primary, 6n);

@@ -161,7 +161,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
       return false;
     }
     const isLate = head.timestamp >= BigInt(row.expiresAt);
-    if (found.outcome === "over") return end(row, "failed", found.reason);
+    if (found.outcome === "over" || found.outcome === "left") return end(row, "failed", found.reason);
     if (found.outcome === "unknown") return unseen(row, head);
     if (found.outcome === "wait") return wait(row, found.why);
     if (!found.isClaim && isLate) return end(row, "expired", null);

@@ -5,7 +5,7 @@ import { x402DoorAbi } from "@inference/protocol/abi/x402-door";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { topUpStruct } from "@inference/protocol/top-up";
 import { type PaymentBody, paymentBody, type TopUpBody, topUpBody } from "@inference/protocol/wire/top-up";
-import { type Abi, type Address, type Hex, isAddressEqual, slice } from "viem";
+import { type Abi, type Address, encodeFunctionData, type Hex, isAddressEqual, size, slice } from "viem";
 import { type Event, findEvents, type Wanted } from "./events.ts";
 import type { RelayChain } from "./relay-chain.ts";
 import type { RelayRow } from "./store.ts";
@@ -18,6 +18,8 @@ export type Look =
   | { outcome: "over"; reason: string }
   /** Its nonce is used, and no event of the blocks that were read says for what. */
   | { outcome: "unknown" }
+  /** Its dollars are in the door, and the relay does not claim them. */
+  | { outcome: "left"; reason: string }
   | { outcome: "wait"; why: string }
   | Due;
 export type Due = {
@@ -91,8 +93,20 @@ async function lookAtPayment(chain: RelayChain, row: Looked, body: PaymentBody, 
   }
   const proof = await proveAuthorization(chain.client, { stablecoin, from, nonce, transaction: used.transaction });
   if (proof === null) throw new ChainUnavailable("the node does not show the transaction of an event");
-  return { ...due(door, "claim", [proof]), isClaim: true };
+  const claim = due(door, "claim", [proof]);
+  const bytes = size(encodeFunctionData(claim.call));
+  if (bytes <= MAX_CLAIM_BYTES) return { ...claim, isClaim: true };
+  const reason =
+    `Somebody executed it without the door, and the proof of ${bytes} bytes is larger than the relay sends. Its ` +
+    "dollars wait there. Anyone can send the proof (`claim`): ask the operator.";
+  return { outcome: "left", reason };
 }
+
+/**
+ * A claim's call is at most so large. Whoever executes a payment without the door chooses the events around it, and the
+ * relay would pay for their proof.
+ */
+const MAX_CLAIM_BYTES = 32 * 1024;
 
 const UNSEEN: Look = { outcome: "made", transaction: null, block: null };
 

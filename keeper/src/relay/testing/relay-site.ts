@@ -19,7 +19,19 @@ import {
   relayQuotes,
   type TopUpBody,
 } from "@inference/protocol/wire/top-up";
-import { type Address, type Hex, keccak256, parseAbi, parseSignature, stringToHex, toHex } from "viem";
+import {
+  type Address,
+  concatHex,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseAbi,
+  parseSignature,
+  size,
+  stringToHex,
+  toHex,
+} from "viem";
 import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Keeper, startKeeper } from "../../keeper.ts";
 import type { RelaySettings } from "../../settings.ts";
@@ -151,17 +163,19 @@ export async function startRelaySite() {
     return { chain_id: quote.chain_id, authorization, signature, fingerprint: fingerprintOf("a request") };
   }
 
-  /** Executes a payment on the stablecoin, without the door. */
-  async function execute({ authorization, signature }: PaymentBody): Promise<void> {
+  /** Executes a payment on the stablecoin, without the door, in a transaction with an event of so many bytes. */
+  async function execute({ authorization, signature }: PaymentBody, besides = 0): Promise<void> {
     const { from, to, value, validAfter, validBefore, nonce } = authorization;
     const { r, s, yParity } = parseSignature(signature);
-    const hash = await primary.client.writeContract({
-      ...{ address: primary.stablecoin, abi: stablecoinAbi, functionName: "transferWithAuthorization", account: alice },
+    const call = encodeFunctionData({
+      ...{ abi: stablecoinAbi, functionName: "transferWithAuthorization" },
       args: [
         ...[from, to as Address, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, 27 + yParity, r, s],
       ] as never,
     });
-    await primary.sent(hash);
+    const data = besides === 0 ? call : callAndLog(primary.stablecoin, call, besides);
+    const given = besides === 0 ? { to: primary.stablecoin, data } : { data };
+    await primary.sent(await primary.client.sendTransaction({ account: alice, ...given }));
   }
 
   async function cancel(payer: PrivateKeyAccount, nonce: string): Promise<void> {
@@ -195,6 +209,18 @@ export async function payerOn(site: ChainSite, dollars: bigint): Promise<Private
   const payer = privateKeyToAccount(generatePrivateKey());
   await fundDollars(site, { issuer: deployer, to: payer.address, dollars });
   return payer;
+}
+
+/** The creation of a contract that makes a call and writes an event of zeros (LOG0). */
+function callAndLog(to: Address, call: Hex, bytes: number): Hex {
+  const [length, logged] = [numberToHex(size(call), { size: 2 }), numberToHex(bytes, { size: 3 })];
+  const code = (offset: number) =>
+    concatHex([
+      ...(["0x61", length, "0x61", numberToHex(offset, { size: 2 }), "0x600039"] as const),
+      ...(["0x60006000", "0x61", length, "0x60006000", "0x73", to, "0x5af150"] as const),
+      ...(["0x62", logged, "0x6000a000"] as const),
+    ]);
+  return concatHex([code(size(code(0))), call]);
 }
 
 /** Moves dollars away, in the next block and before the relay's transaction. */
