@@ -1,3 +1,4 @@
+import { tell } from "@inference/keeper/log";
 import { runProcess } from "@inference/keeper/process";
 import { ComputerError } from "./computer-error.ts";
 import { connectGateway } from "./gateway.ts";
@@ -10,8 +11,10 @@ const usage = `Usage: npm run computer
 Keeps the offer of an agent's capacity in force at a gateway. computer/README.md describes its variables:
 
   GATEWAY_URL, AGENT_TOKEN                                       Required.
-  COMPUTER_KEYSTORE, COMPUTER_PASSWORD_FILE, COMPUTER_PASSWORD   The computer's key; COMPUTER_KEY in their place.
-  SHARE_BPS, PRIMARY_RPC_URL, POLL_MS                            Optional.
+  COMPUTER_KEY_FILE                                              The computer's key, or one of the next two lines.
+  COMPUTER_KEYSTORE, COMPUTER_PASSWORD_FILE, COMPUTER_PASSWORD
+  COMPUTER_KEY
+  SHARE_PERCENT, PRIMARY_RPC_URL, POLL_MS                        Optional.
 
 Options:
   --help     Print this text.
@@ -34,6 +37,6 @@ await runProcess({ name: "computer", usage }, async () => {
   return startSelling({ gateway, settlement, agentToken, shareBps, pollMs, say, explain });
 });
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+function say(message: string): void {
+  tell("info", "selling", { message });
 }

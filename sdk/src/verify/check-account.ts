@@ -38,7 +38,9 @@ export function checkPrices({ said: { prices, uses, receipts } }: Evidence): Fou
     const gone = named.size - kept.length;
     return skipped(`${gone} of ${named.size} snapshots that uses name are not published`);
   }
-  return passed(`${kept.length === 1 ? "1 snapshot" : `${kept.length} snapshots`}`, ["the gateway, that uses name the prices of their time"]);
+  return passed(`${kept.length === 1 ? "1 snapshot" : `${kept.length} snapshots`}`, [
+    "the gateway, that uses name the prices of their time",
+  ]);
 }
 
 /** A snapshot's id is the first half of the SHA-256 of its text, in hex. */

@@ -103,7 +103,7 @@ export function notProven({ log, period, isUnasked = false }: Beforehand): strin
     "What the contracts do: that is in their code, at the address that you trust.",
     ...(period === null
       ? [
-          "That there is no further chain: one that the gateway does not name is noticed by its line, and that may be empty.",
+          "That no further chain exists: the checks read the chains that the gateway lists, and notice others by their dollars.",
         ]
       : []),
     "The charges of other accounts: each can check its own.",

@@ -42,7 +42,7 @@ export const programs = {
     name: "computer",
     script: at("../../../computer/src/main.ts"),
     log: "computer-1.log",
-    ready: /^Offered /,
+    ready: /"message":"Offered /,
     mayEnd: true,
   },
 } as const satisfies Record<string, Program>;
