@@ -251,7 +251,10 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await page.keyboard.press("Enter");
     const panel = page.getByRole("region", { name: "Receipt", exact: true });
     await panel.getByText("The charge is in a final block.").waitFor();
-    const amounts = (await panel.locator("table td:last-child").allInnerTexts()).map(nanoOf);
+    // The lines of the charge need the prices, which are read after the receipt.
+    const lastCells = panel.locator("table td:last-child");
+    await lastCells.first().waitFor();
+    const amounts = (await lastCells.allInnerTexts()).map(nanoOf);
     equal(
       amounts.slice(0, -1).reduce((sum, each) => sum + each, 0n),
       amounts.at(-1),
