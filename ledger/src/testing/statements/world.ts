@@ -48,8 +48,8 @@ type Account = {
   uses: Map<string, number>;
 };
 
-/** A use's part of a statement. */
-type Line = { id: string; amountNanoUsd: number };
+/** A use's part of a statement: a stretch of the account's line. Uses that a restore lost leave gaps between parts. */
+type Line = { id: string; fromNanoUsd: number; endsAtNanoUsd: number };
 
 const CEILING = 1_000_000;
 const DUE_AT_ONCE = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
@@ -66,7 +66,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   });
   const epochOf = (partition: Partition): number => accounts.find((one) => one.partition === partition)?.epoch ?? 1;
   const host = openMemoryHost({ now: () => clock.now, epoch: epochOf });
-  const statements = new Map<Root, { beforeNanoUsd: number; lines: readonly Line[] }>();
+  const statements = new Map<Root, readonly Line[]>();
   const network: (() => void)[] = [];
   let mempool: Transaction[] = [];
   /** The records that each settler has sent, and forgets when it restarts. */
@@ -160,11 +160,11 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     const uses = answer(host.rows(partition), { type: "uses", afterNanoUsd: beforeNanoUsd, limit: 100_000 });
     const lines = uses
       .filter(({ endsAtNanoUsd }) => endsAtNanoUsd <= afterNanoUsd)
-      .map(({ receipt: id, endsAtNanoUsd: end, costNanoUsd }) => {
-        return { id, amountNanoUsd: end - Math.max(beforeNanoUsd, end - costNanoUsd) };
+      .map(({ receipt: id, endsAtNanoUsd, costNanoUsd }) => {
+        return { id, fromNanoUsd: Math.max(beforeNanoUsd, endsAtNanoUsd - costNanoUsd), endsAtNanoUsd };
       });
     const root = `root of ${partition} ${beforeNanoUsd} ${JSON.stringify(lines)}`;
-    statements.set(root, { beforeNanoUsd, lines });
+    statements.set(root, lines);
     host.apply(partition, { type: "nameRoot", beforeNanoUsd, afterNanoUsd, root, parts: "[]" });
   }
 
@@ -303,16 +303,13 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
 /** The part of each leaf's range that the booked records under its root cover. */
 function chargedByLeaves(
   booked: readonly SettleRecord[],
-  statements: ReadonlyMap<Root, { beforeNanoUsd: number; lines: readonly Line[] }>,
+  statements: ReadonlyMap<Root, readonly Line[]>,
 ): Map<string, number> {
   const charged = new Map<string, number>();
   for (const { root, beforeNanoUsd, amountNanoUsd } of booked) {
-    const statement = statements.get(root);
-    let from = statement?.beforeNanoUsd ?? 0;
-    for (const { id, amountNanoUsd: amount } of statement?.lines ?? []) {
-      const part = Math.min(from + amount, beforeNanoUsd + amountNanoUsd) - Math.max(from, beforeNanoUsd);
+    for (const { id, fromNanoUsd, endsAtNanoUsd } of statements.get(root) ?? []) {
+      const part = Math.min(endsAtNanoUsd, beforeNanoUsd + amountNanoUsd) - Math.max(fromNanoUsd, beforeNanoUsd);
       if (part > 0) charged.set(id, (charged.get(id) ?? 0) + part);
-      from += amount;
     }
   }
   return charged;
