@@ -121,6 +121,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async restored(partition: Partition): Promise<void> {
     this.#epoch = Date.now();
     await this.ctx.storage.put(EPOCH, this.#epoch);
+    await this.execute(partition, { type: "releaseHolds", at: this.#epoch });
     // The copy of what the object lost would be laid over what comes now.
     await this.#export.drop(this.ownRows.nextFold());
     const stores = { ledger: this.#ledger, keyValue: makeKeyValue(this.env.KEY_VALUE) };

@@ -32,7 +32,11 @@ export async function restorePartition(
   }
   const database = openDatabase(fileOf(settings.DATABASE_FILE), settings.DATABASE_SYNCHRONOUS);
   try {
-    if (backup !== undefined) copyRows(database, partition, backup);
+    if (backup !== undefined) {
+      copyRows(database, partition, backup);
+      const release = { type: "releaseHolds", at: Date.now() } as const;
+      await withLedger(database, async (ledger) => void (await ledger.run(() => send(partition, release))));
+    }
     if (partition === ceilingPartition || isAgent(partition) || partition === chain) {
       await withLedger(database, (ledger) =>
         partition === chain ? reread(ledger, chain) : refill(ledger, { chain, limit: partition }),

@@ -72,6 +72,20 @@ test("an agent's identity is put back, and sells nothing twice", async () => {
   assert.deepEqual([offer.soldNanoUsd, offer.leftNanoUsd], [400, 600]);
 });
 
+test("an account's hold that a backup has is released when the account is put back", async () => {
+  const owner = accountPartition(bob);
+  const [id, at, payer] = ["req_open", Date.now(), { kind: "key", digest: ofBob.digest }] as const;
+  const held = () => withBooks(file, async (ledger) => (await ledger.read(owner, { type: "balance", at })).heldNanoUsd);
+  const terms = { id, at, owner, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}", chain: CHAIN };
+  const reply = await withBooks(file, (ledger) => ledger.run(() => reserveRequest({ ...terms, payer })));
+  assert.equal(reply.status, "reserved", JSON.stringify(reply));
+  const copy = join(folder, "held.sqlite");
+  backUpLedger(file, copy);
+  assert.equal(await held(), 100);
+  await restorePartition(parseSettings(nodeSettings, environment), owner, copy);
+  assert.equal(await held(), 0);
+});
+
 test("an agent that is put back before the chain is read sells nothing until it is put back again", async () => {
   const settings = parseSettings(nodeSettings, environment);
   await withBooks(file, (ledger) => ledger.run(() => send(CHAIN, { type: "waitFor", readyFrom: null })));

@@ -2,7 +2,7 @@ import { assertNanoUsd, isNanoUsd } from "@inference/protocol/money";
 import { makeDraft } from "../rows/draft.ts";
 import type { Change, ReadRows } from "../rows/tables.ts";
 import { lower } from "../rules/allowance.ts";
-import { hear, nameRoot, seal } from "../rules/bill.ts";
+import { hear, nameRoot, releaseHolds, seal } from "../rules/bill.ts";
 import { setCarry, setCeiling } from "../rules/ceiling.ts";
 import { advance, creditEarly, noteBill, reconcile, reread, waitFor } from "../rules/chain.ts";
 import { forget } from "../rules/forget.ts";
@@ -58,6 +58,7 @@ const rules: { [T in CommandType]: Rule<T> } = {
   hear,
   seal,
   nameRoot,
+  releaseHolds,
   inquire,
   tell,
   signChunk,

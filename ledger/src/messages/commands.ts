@@ -227,6 +227,11 @@ export type Commands = {
     command: { type: "noteBill"; day: string; providerNanoUsd: NanoUsd };
     reply: { status: "noted" | "known" | "open" };
   };
+  /**
+   * Account or identity: its rows are an older copy, so its holds are released. A hold may have ended after the copy,
+   * and a debit for it that is not final is known to no party.
+   */
+  releaseHolds: { command: { type: "releaseHolds"; at: number }; reply: { status: "released" } };
   /** Identity: the capacity the chain gave it for a day. */
   setCapacity: {
     command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };

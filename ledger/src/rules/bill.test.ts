@@ -183,6 +183,22 @@ test("a statement that was told and is unknown becomes the open one, and its use
   assert.equal(host.apply(account, settle("open", 5)).status, "already_resolved");
 });
 
+test("an older copy's holds are released before it hears, so that none ends a second time", () => {
+  const host = makeExample();
+  admit(host, account, reserve("open", 50));
+  const copy = host.copy(account);
+  host.apply(account, settle("open", 5));
+  seal(host);
+  name(host, 0, 5, "root");
+  host.putBack(account, copy);
+  host.clock.epoch = 2;
+  assert.equal(host.apply(account, { type: "releaseHolds", at: noon }).status, "released");
+  // The statement is posted and not final, and the chain's partition does not know it.
+  host.apply(account, hear(1_000, { epoch: 2 }));
+  assert.equal(host.apply(account, settle("open", 5)).status, "already_resolved");
+  assert.deepEqual([view(host).settledNanoUsd, uses(host)], [0, []]);
+});
+
 test("a debit that ends where the open statement ends, under another root, is a takeover and no payment", () => {
   const host = makeExample();
   spend(host, 10);

@@ -184,6 +184,11 @@ function takeOver(place: Place, bill: BillRow, at: number): BillRow {
   return withoutStatement(draft, { ...bill, baseNanoUsd: debitedNanoUsd, takenOverNanoUsd });
 }
 
+export const releaseHolds: Rule<"releaseHolds"> = (place, { at }) => {
+  releaseAll(place, at);
+  return { status: "released" };
+};
+
 /** The request of a hold from before a restore may be among the uses that were debited and are lost. */
 function releaseAll(place: Place, at: number): void {
   for (const hold of holdsNow(place)) {

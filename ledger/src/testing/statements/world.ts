@@ -217,6 +217,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     const copy = account.copies[at];
     if (copy !== undefined) host.putBack(account.partition, copy);
     account.copies.length = Math.min(account.copies.length, at + 1);
+    host.apply(account.partition, { type: "releaseHolds", at: clock.now });
     account.epoch += 1;
   }
 
