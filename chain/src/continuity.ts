@@ -10,7 +10,7 @@ export type Obstacle = { outcome: "waiting" | "halted"; reason: string };
 
 /** A node with a younger latest block is not behind. */
 const FRESH_MS = 60_000;
-/** How long an up-to-date chain may be shorter than the books: nodes behind one address differ for a moment. */
+/** The time for which a chain may be shorter than the ledger's copy: nodes behind one address differ for a moment. */
 const SHORTER_MS = 15_000;
 
 /** Checks that the cursor's block is still in the chain; undefined if it is. */

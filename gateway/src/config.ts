@@ -14,7 +14,7 @@ import { recordOrigin } from "./upstream/record-url.ts";
 export type GatewayConfig = {
   /** The public URL, without a trailing slash. Signed messages must name it. */
   baseUrl: string;
-  /** At least 32 bytes. API keys and sessions are checked with it. What the previous one made stays valid. */
+  /** At least 32 bytes. Checks API keys and sessions, as `previousSecret` does for those that it made. */
   secret: Uint8Array;
   previousSecret?: Uint8Array | undefined;
   /** The chain ids that a signed message may have. The first is the primary chain. */
@@ -347,7 +347,7 @@ export const upstreamSettings = {
     json('{"field":value}')
       .default({})
       .describe(
-        "Fields that are added to every chat request, for example to switch off the provider's hidden prompts.",
+        "Fields that are added to every chat request, for example to disable the provider's hidden prompts.",
       ),
   ),
   chatOutputField: setting(

@@ -97,7 +97,7 @@ export const gatewaySettings = z.object({
     .pipe(z.record(z.string().regex(/^[1-9][0-9]*$/), httpUrl))
     .default({})
     .describe(
-      "RPC URLs of secondary chains in CHAINS, by chain id. With them, the status page has their books, and activations are shown on their way from there.",
+      "RPC URLs of secondary chains in CHAINS, by chain id. The status page then shows the reserves of these chains, and activations on their way from there.",
     ),
   WITNESS_RPC_URL: httpUrl
     .optional()

@@ -106,7 +106,7 @@ export function hostOf<Parts extends HostParts>(parts: Parts): Parts & HostUnder
       fetch(`${parts.url}${path}`, {
         method,
         headers: {
-          // Of a form `fetch` sets it.
+          // `fetch` sets a form's type itself.
           ...(body instanceof FormData ? {} : { "content-type": "application/json" }),
           ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
           ...(signal === undefined ? {} : parts.headersFor(signal)),

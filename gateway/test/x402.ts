@@ -13,9 +13,9 @@ import { activate, type Put } from "./fund.ts";
 export type X402Relay = {
   url: string;
   secret: string;
-  /** What it was asked, since this was emptied. */
+  /** The questions to the relay since the list was emptied. */
   asked: string[];
-  /** What it does with the next payments. */
+  /** The relay's treatment of the next payments. */
   does: { credits: "at once" | "later" | "never"; fails: string | null; hangsUp: boolean; quotes: boolean };
   /** Puts a payment on the chain for no request, as anybody can. */
   execute(authorization: Authorization): Promise<void>;
@@ -49,7 +49,7 @@ export async function startX402Relay(): Promise<X402Relay> {
     if (path === "/quotes" && does.quotes) return [200, { chains: [{ ...x402Quote, chain_id: 1 }, x402Quote] }];
     if (path === "/quotes") return [503, {}];
     if (path.startsWith("/payments/")) {
-      // Nobody waits for a credit that never comes.
+      // The clock jumps, so the test does not wait for a credit that never comes.
       if (does.credits === "never") made.aheadMs += 30_000;
       return [200, rows.get(path.slice("/payments/".length))?.payment];
     }

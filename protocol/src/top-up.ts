@@ -60,7 +60,7 @@ export function topUpValue({ stablecoin }: Pick<RelayQuote, "stablecoin">, terms
   return (BigInt(terms.amount) + BigInt(terms.fee)) * 10n ** BigInt(stablecoin.decimals - 6);
 }
 
-/** What the owner signs where the stablecoin has ERC-3009. */
+/** The message that the owner signs for a stablecoin with ERC-3009. */
 export function receiveTypedData(chain: Chain, terms: TopUpTerms) {
   return {
     domain: stablecoinDomain(chain),
@@ -73,7 +73,7 @@ export function receiveTypedData(chain: Chain, terms: TopUpTerms) {
   } as const;
 }
 
-/** What an x402 client signs. */
+/** The message that an x402 client signs. */
 export function transferTypedData(chain: Pick<Chain, "chain_id" | "stablecoin">, given: Authorization) {
   const { from, to, value, validAfter, validBefore, nonce } = given;
   return {

@@ -117,7 +117,7 @@ type Market = Readonly<Record<"pool" | "router" | "quoter" | "dollar" | "token",
   scale: bigint;
 };
 
-/** The market. Checks the pool of router and quoter, and that it trades token and dollar. */
+/** The market. Checks that router and quoter have this pool, which trades token and dollar. */
 const readMarket = oncePerConnection(async (connection: Connection): Promise<Market> => {
   const clients = await chainClients(connection);
   const { entry, reader } = clients;

@@ -38,7 +38,7 @@ export type ReconcilerOptions = {
   billing?: Billing | undefined;
 };
 
-/** A UTC day in the provider's books and in ours. */
+/** A UTC day in the provider's record and in ours. */
 export type Billing = {
   /** The cost of the day's requests at list prices. Null: it cannot be added up any more. */
   listedOn(day: string): Promise<NanoUsd | null>;

@@ -82,7 +82,7 @@ test("an agent's part is paid up to its capacity, the rest to the provider, all 
   assert.equal(await view("owedBackNanoUsd", [alice]), 1n);
 });
 
-/** Books in memory with an agent's offer, and the jobs that bring its uses to the chain. */
+/** A ledger in memory with an agent's offer, and the jobs that bring its uses to the chain. */
 function gateway() {
   const [now, client] = [Date.now, createChainClient({ url: chain.rpcUrl, fetch, random: () => 0.5, timers })];
   const ledger = openMemoryHost({ now, epoch: () => 1 });

@@ -91,7 +91,7 @@ export function makeOpenOffers(
     }
     const spender = { address: owner, agentToken: agent };
     const upstreamKey = await keyRecords.keyFor(spender, at, undefined);
-    // Without a capacity there is no key of its own, and the master key is the protocol's.
+    // An agent without capacity has no own key, and its requests would use the master key.
     if (upstreamKey === upstream.apiKey) return undefined;
     const { limitNanoUsd, leftNanoUsd } = await ledger.read(partition, { type: "offer", at });
     const terms = { limitNanoUsd, leftNanoUsd, day: utcDay(at), readAt: at };
@@ -114,7 +114,7 @@ export function makeOpenOffers(
     await keyValue.delete(PREFIX + agent);
   }
 
-  /** What could not be read now stays listed while its capacity would serve: see `KeyRecords`. */
+  /** If the read fails, an offer stays listed while its capacity would serve: see `KeyRecords`. */
   async function readOrKeep(agent: Address): Promise<OpenOffer | undefined> {
     try {
       return await read(agent);

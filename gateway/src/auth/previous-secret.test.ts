@@ -14,7 +14,7 @@ const address = `0x${"a".repeat(40)}` as const;
 const [old, next] = [randomBytes(32).toString("hex"), randomBytes(32).toString("hex")];
 const settings = gatewaySettings.pick({ GATEWAY_SECRET: true, GATEWAY_SECRET_PREVIOUS: true });
 
-/** What a gateway with these settings makes and opens. */
+/** The makers and readers of secrets of a gateway with these settings. */
 async function open(given: Record<string, string>) {
   const { secret, previousSecret } = secretsOf(parseSettings(settings, given));
   const sent: { headers: Record<string, string>; body: string }[] = [];

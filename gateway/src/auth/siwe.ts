@@ -123,7 +123,7 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 /**
  * Asks a contract wallet. Only on the primary chain, which has balances and capacity: the same address on another chain
  * may be a contract of somebody else, who could then open this account. Any signature of a valid message gets this far.
- * The body's limit bounds its size, and a semaphore bounds the concurrent checks, in all and for one client.
+ * The body's limit bounds its size, and a semaphore bounds the concurrent checks, in total and for one client.
  */
 async function isAcceptedByContract(
   { config, environment, contractSignatures }: Gateway,

@@ -4,8 +4,8 @@ import { type Aliases, modelsOfAlias } from "./aliases.ts";
 import { pricingOf } from "./pricing-object.ts";
 
 /**
- * A model as GET /models lists it: OpenAI's four fields, those that Anthropic's client has besides (`display_name`,
- * `created_at`, `max_input_tokens`, `max_tokens`), and its prices.
+ * A model as GET /models lists it: OpenAI's four fields, four more of Anthropic's client (`display_name`, `created_at`,
+ * `max_input_tokens`, `max_tokens`), and its prices.
  */
 export function toModelObject(model: Model): Record<string, unknown> {
   const { price, features } = model;

@@ -4,7 +4,7 @@ import type { DocumentedGateway } from "./operation.ts";
 import { type Html, prose } from "./page-parts.ts";
 import type { DocsPage } from "./pages.ts";
 
-/** The frame of a page. Without the dashboard's files the page has neither style nor links to the dashboard. */
+/** The frame of a page. A gateway without the dashboard's files serves it without style and without links to them. */
 export type PageFrame = {
   service: { name: string; logoUrl: string | null };
   files: DashboardFiles["docs"] | undefined;

@@ -47,7 +47,7 @@ export class Call {
   /** The spender whose capacity pays; null if an account's balance pays. */
   readonly spender: Spender | null;
   readonly clientGone: AbortSignal | null;
-  /** What the account can spend: after the hold, then after its durable end. Undefined: unknown, or a capacity pays. */
+  /** The account's available balance after the hold, then after its end. Undefined: unknown, or a capacity pays. */
   availableNanoUsd: NanoUsd | undefined;
   turn: Turn;
   readonly trace: CallTrace;
@@ -195,7 +195,7 @@ export class Call {
       if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
       // If we aborted the request ourselves, the error says nothing about the provider.
       if (error instanceof UpstreamFailure && !this.isAborted) {
-        // A request that was not sent cannot be the cause. One that was sent may have broken the connection.
+        // A request that was not sent cannot be the cause. A sent request may have broken the connection.
         breaker?.failed(model.id, error.stage === "not_sent" ? null : this.#owner, clock.now());
       } else breaker?.gaveUp(model.id, askedAt);
       throw error;

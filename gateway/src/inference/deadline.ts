@@ -14,7 +14,7 @@ type Timed = {
 /**
  * Aborts a call when its time is over:
  *
- * - after `answerMs`, unless its answer is being sent as it comes by then;
+ * - after `answerMs`, unless the client is already receiving its answer;
  * - a minute before its lease ends, so that no hold of a live request lapses;
  * - `drainMs` after its client has gone.
  */

@@ -15,7 +15,7 @@ import type { ReceiptDetail } from "./charge/receipt.ts";
 
 const USD = 1_000_000_000;
 const USAGE = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
-/** Ids of one length, so that their bodies have one length too. The last is the dearest. */
+/** Ids of one length, so that their bodies have one length too. The last is the most expensive. */
 const models = ["one", "two", "six", "ten"] as const;
 type ModelId = (typeof models)[number];
 const usdPerMillion: Record<ModelId, number> = { one: 1, two: 5, six: 2, ten: 9 };
@@ -153,7 +153,7 @@ test("of a list of models the first that can answers, within one hold of the dea
         const text = await response.text();
         await customer.done();
 
-        // What no byte of was sent is sent a second time.
+        // A request of which no byte was sent is sent a second time.
         const sent = asked.flatMap((model) => (outcomes[model] === "not reached" ? [model, model] : [model]));
         assert.deepEqual(customer.sent, sent);
         const isServed = outcomes[last] === "200";

@@ -67,7 +67,7 @@ export async function notifyAccount(
       return notifyWebhook(sender, account, webhook, due.slice(0, NOTICES_IN_A_ROW), stopped);
     }),
   );
-  // Without tries it forgets notices that are over.
+  // The command also forgets notices that are over, so it is sent without tries too.
   const noted = { type: "noteTries", at: clock.now(), tries: tries.flat() } as const;
   await ledger.run(() => send(account, noted), { untilDurable: true });
 }

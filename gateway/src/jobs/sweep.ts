@@ -15,9 +15,9 @@ import { parseUsage, type TokenUsage } from "../pricing/usage.ts";
 import { openRecords, type Records } from "./provider-records.ts";
 /**
  * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the
- * provider's record of the request, else with its last checkpoint, else released. What the provider may bill beyond the
- * charge is a loss. That includes requests that were never forwarded, because a hold does not show it. Holds of live
- * requests of this process are skipped: their deadline ends them. Returns the number of holds that it looked at.
+ * provider's record of the request, else with its last checkpoint, else released. A bill of the provider beyond
+ * the charge is a loss. That includes requests that were never forwarded, because a hold does not show it. Holds of
+ * live requests of this process are skipped: their deadline ends them. Returns the number of holds that it looked at.
  */
 export async function sweep(
   gateway: Gateway,

@@ -57,7 +57,7 @@ export function makeProviderBilling(
     });
   }
 
-  /** The bill is kept for ever, so one that is probably incomplete, or another account's, counts as unread. */
+  /** The bill is kept for ever. A bill that is probably incomplete, or another account's, counts as unread. */
   function sumOf(charges: readonly NanoUsd[], listedNanoUsd: NanoUsd): NanoUsd {
     if (charges.length === 0 && listedNanoUsd > 0) throw new Error("it has no charge, and requests were served");
     const sumNanoUsd = charges.reduce((sum, charge) => sum + charge, 0);

@@ -198,9 +198,9 @@ function quoteFlat(snapshotId: string, atto: AttoUsd, chargeForDelivered: (deliv
 type ImageTerms = {
   snapshotId: string;
   price: ImagePrice | EditPrice | UpscalePrice;
-  /** `*` for a model without resolutions; undefined where the provider chooses and the dearest counts. */
+  /** `*` for a model without resolutions; undefined where the provider chooses and the highest price counts. */
   resolution: string | undefined;
-  /** Undefined where the model has no qualities, or the provider chooses and the dearest counts. */
+  /** Undefined where the model has no qualities, or the provider chooses and the highest price counts. */
   quality: string | undefined;
   /** Images made, each billed as one. */
   count: number;

@@ -26,7 +26,7 @@ export type UsageReading = TokenUsage | "missing" | "malformed";
 
 /** All that an answer reported about its usage. */
 export type ReportedUsage = {
-  /** What it reported last. */
+  /** The last report of the answer. */
   usage: UsageReading;
   /** Whether any usage was malformed, even if a later one counts. */
   malformedUsage: boolean;
@@ -36,7 +36,7 @@ export type ReportedUsage = {
   costNanoUsd?: NanoUsd;
 };
 
-/** Of an answer that reports its usage once. */
+/** The usage of an answer that reports it once. */
 export function reportedOnce(usage: UsageReading): ReportedUsage {
   return { usage, malformedUsage: usage === "malformed" };
 }
@@ -132,7 +132,7 @@ export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
   return { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
 }
 
-/** Embeddings have no completion, and may leave the count out. In other answers a missing count is unknown. */
+/** Embeddings have no completion, and may leave the count out. A count missing from another answer is unknown. */
 function isPromptOnly(usage: Record<string, unknown>, bound: TokenBound | undefined): boolean {
   return isAbsent(usage.completion_tokens) && bound?.completionTokens === 0;
 }

@@ -55,7 +55,7 @@ function originOf(url: string | null | undefined): string | undefined {
   return (protocol === "https:" || protocol === "http:") && /^[\w.:[\]-]+$/.test(host ?? "") ? origin : undefined;
 }
 
-/** What a page may load and reach: the gateway's own files, the operator's logo, and these nodes. */
+/** The hosts that a page may load from and call: the gateway, the operator's logo, and these nodes. */
 export function pagePolicy({ operator }: GatewayConfig, nodes: readonly string[] = []): string {
   const logo = originOf(operator.service.logoUrl);
   return [

@@ -26,7 +26,7 @@ export type EndpointHandler = (
   app: App,
 ) => Response | Promise<Response>;
 
-/** Inference, and what its clients read of their account, is the same under both prefixes. */
+/** Inference and its clients' reads of their account are the same under both prefixes. */
 export const apiPrefixes = ["/api/v1", "/v1"] as const;
 
 type Declaration = Omit<Endpoint, "paths"> & {

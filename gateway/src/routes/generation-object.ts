@@ -43,7 +43,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
 
 const REBATE_PERCENT = 10;
 
-/** What the settlement gives back of a use that an agent served, rounded as there (`AgentSplit`). */
+/** The rebate that the settlement pays for a use that an agent served, rounded as in `AgentSplit`. */
 function rebateOf(chargeNanoUsd: NanoUsd): NanoUsd {
   return shareOf(chargeNanoUsd, REBATE_PERCENT, 100);
 }

@@ -60,7 +60,7 @@ const SETTLER_LATE_MS = 600_000;
 /** A statement that the settler has is on chain within hours, if credit and ceiling have room. */
 const DEBIT_LATE_MS = 6 * 3_600_000;
 
-/** What hinders the settler: it stopped, the contract refuses what it posts, or an amount is due for too long. */
+/** The settler's trouble: it stopped, the contract refuses its chunks, or an amount is due for too long. */
 function settlerAction({ config, environment }: Gateway, at: number): string | undefined {
   const { state, lastPollAt = null, reason = "see the log", waiting } = environment.settler?.() ?? {};
   if (lastPollAt !== null && at - lastPollAt >= SETTLER_LATE_MS) {

@@ -5,9 +5,9 @@ import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 
 /**
- * An API key as it is shown, under OpenRouter's names where it has them. `limit_remaining` is what a request could
+ * An API key as the API shows it, under OpenRouter's names if it has them. `limit_remaining` is what a request could
  * reserve now: the limit less `usage`, which counts from the start of the limit's window, and less `reserved`, which
- * requests in flight hold. Without a limit `usage` is of all time. `limits` has all limits of the key.
+ * requests in flight hold. The `usage` of a key without a limit is of all time. `limits` has all limits of the key.
  */
 export function toKeyObject({ key, budget, limits, terms }: KeyView) {
   return {

@@ -4,7 +4,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import { makeWallet, openFixture } from "../../test/identity-fixture.ts";
 
-/** GET /api/v1/key: usage per window, and what binds first. */
+/** GET /api/v1/key: usage per window, and the limit that binds first. */
 const USD = 1_000_000_000;
 const DAY = 86_400_000;
 

@@ -42,7 +42,7 @@ export const postMcp = endpoint({
   },
 });
 
-/** A key that is sent must be good, as at GET /models. Without one the message is small. */
+/** A key must be valid if it is sent, as at GET /models. A message without a key must be small. */
 async function readMessage(context: GatewayContext): Promise<unknown> {
   const credential = presentedCredential(context);
   if (credential === undefined) return parse(joinBytes(await readBody(context, limits.authBodyBytes, null)));

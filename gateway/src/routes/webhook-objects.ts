@@ -3,7 +3,7 @@ import { fail } from "@inference/protocol/errors";
 import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 
-/** A webhook as it is shown. */
+/** A webhook as the API shows it. */
 export function toWebhookObject({ id, url, events, thresholdNanoUsd, createdAt }: Webhook) {
   return {
     id,

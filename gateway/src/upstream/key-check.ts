@@ -38,7 +38,7 @@ export function makeKeyCheck(
 
   async function ask(): Promise<void> {
     const status = await tryKey(provider, timers);
-    // If it could not be asked, the state stays as it was, and it is not asked again at once.
+    // If the provider did not answer, the state stays the same, and the next question waits for the interval.
     askedAtMs = clock.now();
     if (isRefused(status)) {
       known = { state: "refused", status, action: actionFor(status) };

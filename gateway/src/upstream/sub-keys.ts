@@ -60,8 +60,8 @@ export function makeSubKeys(
 }
 
 /**
- * Writes the limit's digits from the integer, without a float. It bounds what the key takes from the account's daily
- * allowance (`diem`), and what it takes from the paid balance (`usd`).
+ * Writes the limit's digits from the integer, without a float. The limit bounds both the key's use of the account's
+ * daily allowance (`diem`) and its use of the paid balance (`usd`).
  */
 function withLimit(terms: object, limitNanoUsd: NanoUsd): string {
   const amount = formatUsd(limitNanoUsd);

@@ -2,7 +2,7 @@ import type { AccountEvent } from "@inference/ledger/commands";
 import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 
-/** What a webhook is told: an event of the ledger, or a test. */
+/** An event that a webhook is sent: an event of the ledger, or a test. */
 export type ToldEvent = AccountEvent | { type: "ping" };
 
 /** The body of a message, by Standard Webhooks: its type, the time of the event, and the data. */

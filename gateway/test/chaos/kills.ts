@@ -103,7 +103,7 @@ async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: numbe
   let checked = 0;
   let loaded = 0;
   for (let kill = 0; kill < kills; kill++) {
-    // In two lives of four the provider's records come too late, so only checkpoints tell about the killed requests.
+    // The provider's records come too late in two lives of four. Only checkpoints then show the killed requests.
     await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
     const gateway = launch();
     if (kill % 7 === 2) await sleep(chance() * 700);

@@ -27,7 +27,7 @@ const isDeep = process.env.DEEP === "1";
 /** The provider's bill for an aborted answer changes no charge. */
 const abortBillings = isDeep ? (["full", "partial", "none"] as const) : (["partial"] as const);
 
-/** The charges of clients that left before the end, or that got no end, for every host. */
+/** The charges of clients that left before the end or got no end, for every host. */
 export function testDepartures(startHost: StartHost): void {
   describe("a client that leaves pays what the answer used, once that is known", () => {
     let host: HostUnderTest;

@@ -141,7 +141,7 @@ export function testMedia(start: StartHost): void {
     });
     after(() => host.stop());
 
-    /** What is looked at of a picture, and a note, where the simulator finds its markers. */
+    /** A picture's first bytes and a note, in which the simulator finds its markers. */
     const picture = (note = ""): Uint8Array => Buffer.from(`\u0089PNG\r\n\u001a\n${note}`, "latin1");
     const base64 = Buffer.from(picture()).toString("base64");
     const sizes = { model: "sim-edit-sizes", image: base64 };

@@ -51,7 +51,7 @@ export function testProviderFailures(start: StartHost): void {
         .map(({ status }) => status);
     const providerAlerts = async (): Promise<string[]> =>
       (await host.said('"provider"')).filter(({ event }) => event === "provider").map(({ alert }) => String(alert));
-    /** Of the provider alone: after so many jumps of the clock, a settler has posted nothing for long. */
+    /** The provider's health alone: after so many jumps of the clock, the settler's would be bad. */
     async function health(): Promise<string> {
       const { checks } = (await (await host.call("/healthz")).json()) as { checks: { provider: string } };
       return checks.provider;

@@ -9,7 +9,7 @@ import { errorAnswer } from "@inference/protocol/wire/answers";
 import type { Address, Hex } from "viem";
 import { startX402Stack, type X402Stack, x402Payer } from "./testing/x402-stack.ts";
 
-/** What happens to a paid request when relay, chain, client or account do not what they should. */
+/** The outcome of a paid request if relay, chain, client or account fail. */
 let x402: X402Stack;
 let url: string;
 before(async () => {

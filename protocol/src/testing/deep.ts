@@ -1,5 +1,5 @@
 /** Whether this is `npm run test:deep`. */
 export const isDeep = process.env.DEEP === "1";
 
-/** Of a test that needs the set-up of a file of `npm test`, and takes too long for it. */
+/** The options of a test that shares the set-up of a file of `npm test` and takes too long for it. */
 export const inDeepRun = { skip: isDeep ? false : "runs in npm run test:deep" };

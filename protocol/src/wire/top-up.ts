@@ -42,11 +42,11 @@ export const authorization = z.strictObject({
   nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
 });
 export type Authorization = z.output<typeof authorization>;
-/** What the gateway hands to the relay. `fingerprint`: the digest of route and body that the payment is for. */
+/** The gateway's message to the relay. `fingerprint`: the digest of route and body that the payment is for. */
 export const paymentBody = z.strictObject({ chain_id: z.int(), authorization, signature, fingerprint: hash });
 export type PaymentBody = z.output<typeof paymentBody>;
 
-/** What a relay takes on a chain. */
+/** A relay's terms on a chain. */
 export const relayQuote = z.strictObject({
   chain_id: z.int(),
   method: z

@@ -13,7 +13,7 @@ const DAILY_BUDGET_WEI = 10n ** 18n;
 /** A cent in token units, so that the payments of a few requests are seen. */
 const MIN_PAYMENT = 10_000n;
 
-/** What the relay takes: two cents for a top-up of a dollar or more, and payments of a tenth of a dollar or more. */
+/** The relay's terms: two cents for a top-up of a dollar or more, and payments of a tenth of a dollar or more. */
 const RELAY_TERMS = { fee: "20000", least: "1000000", leastX402: "100000", mostWei: String(10n ** 17n) };
 
 export type KeeperOptions = {

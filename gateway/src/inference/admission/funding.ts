@@ -30,8 +30,8 @@ export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding 
 }
 
 /**
- * Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing, or that
- * its key's terms do not allow.
+ * Throws the refusal of a request if its payer could not pay it even if all requests in flight cost nothing, or if its
+ * key's terms do not allow it.
  *
  * @param funds.moreNanoUsd Is about to be added to the balance.
  */

@@ -19,9 +19,9 @@ import { refusedError } from "./key-refusal.ts";
 export type Held = { server: OpenOffer | null; availableNanoUsd: NanoUsd | undefined };
 
 /**
- * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it, and what is left
- * of an account's balance. If another request has the same `Idempotency-Key`, takes none and returns that claim. Throws
- * `GatewayError` if the request is refused.
+ * Takes the hold of a request. Returns the agent's offer that the hold is also under, if an agent serves it, and the
+ * rest of the account's balance. If another request has the same `Idempotency-Key`, takes none and returns that claim.
+ * Throws `GatewayError` if the request is refused.
  */
 export async function takeHold(
   gateway: Gateway,

@@ -75,7 +75,7 @@ export async function answerWhole(
   }
 }
 
-/** What an answer is: JSON, an image's bytes, or an image that goes on in JSON. */
+/** The form of an answer: JSON, an image's bytes, or an image that goes on in JSON. */
 type AnswerForm = "json" | "bytes" | "base64";
 
 /** @returns Also the content type that the client sees. Throws `UnusableAnswer` for a type that was not asked for. */

@@ -20,7 +20,7 @@ type NothingCame = {
 type AnswerCame = {
   kind: "answer";
   delivered: Delivered;
-  /** Everything that the gateway read. The provider may bill it. Nobody got the part after the client left. */
+  /** Everything that the gateway read. The provider may bill all of it, also the part after the client left. */
   read?: Delivered;
   /** Whether the provider's answer came to its end. */
   complete: boolean;
@@ -30,7 +30,7 @@ type AnswerCame = {
   givenUp: boolean;
 };
 
-/** A stream is sent as it comes, so the delivered part is known. A whole answer is sent at its end. */
+/** A stream's delivered part is known, because each event is sent at once. A whole answer is sent at its end. */
 export type AnswerKind = "stream" | "whole";
 
 /** Which of the two a request's answer is. */
@@ -81,7 +81,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   if (delivered.isBlocked === true) return concludeBlocked(quote, ending);
   const isFlat = quote.flatNanoUsd !== null;
   if (typeof usage === "object" && !isFlat) return charge(quote, quote.chargeForUsage(usage), "usage");
-  // The provider may bill the rest of the answer, for which nobody waits.
+  // The client does not wait for the rest of the answer, which the provider may bill.
   const isAbandoned = !ending.complete && (ending.clientGone || ending.givenUp);
   const owedNanoUsd = quote.chargeForDelivered(delivered);
   if (isAbandoned && (ending.as === "whole" || isNothingDelivered(delivered))) {

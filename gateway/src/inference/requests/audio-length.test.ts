@@ -91,7 +91,7 @@ describe("MP3 is sent on as its frames", () => {
   });
 
   test("the bytes that decide on a format are frames of silence, so that no other format is found in the client's", () => {
-    // ffmpeg takes these eight bytes for the format NUT wherever they are.
+    // ffmpeg reads a file with these eight bytes as NUT, at any position.
     const nut = Buffer.from("4e4d7a561f5f04ad", "hex");
     for (const given of [frame, slow]) {
       const forged = [...given.slice(0, 4), ...nut, ...given.slice(12)];
@@ -186,7 +186,7 @@ describe("Ogg Opus is the sum of its packets", () => {
   const packets = (...all: Part[]): Buffer => page({ number: 2 }, ...all);
 
   test("a page has the checksum of RFC 3533", () => {
-    // Of a file that ffmpeg wrote.
+    // The first pages of a file by ffmpeg.
     const written = "T2dnUwACAAAAAAAAAAAP62wiAAAAACKZYRQBE09wdXNIZWFkAQE4AYC7AAAAAAA=";
     const bytes = Buffer.from(written, "base64");
     assert.equal(pageChecksum(bytes), bytes.readUInt32LE(22));

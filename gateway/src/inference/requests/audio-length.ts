@@ -43,7 +43,7 @@ function readWav(data: Buffer): MeasuredAudio | undefined {
     const size = data.readUInt32LE(at + 4);
     const rest = data.subarray(at + 8);
     if (isAt(data, at, "fmt ")) format = readFormat(rest.subarray(0, size));
-    // Programs that write to a pipe state no size, or one that is too large.
+    // Programs that write to a pipe state no size, or a size above the file's.
     if (isAt(data, at, "data")) return writeWav(format, size > 0 ? rest.subarray(0, size) : rest);
     // A chunk is padded to an even length.
     at += 8 + size + (size % 2);

@@ -13,7 +13,7 @@ type ChatMessages = {
 };
 
 /**
- * Checks what the schema cannot: that the model takes the parts, and that no assistant message is empty.
+ * Checks the rules that a schema cannot state: the model takes the parts, and each assistant message has content.
  *
  * @param field The client's field that the messages were made of, if it has none of that name.
  */

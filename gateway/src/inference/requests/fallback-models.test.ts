@@ -23,7 +23,7 @@ test("the models of a request are `model`, `models` and those of aliases, each o
     "seeing",
     "unlimited",
   ]);
-  // Of an alias those that are served and write text, or the first.
+  // An alias stands for its models that are served and write text, or for the first.
   assert.deepEqual(idsOf({ model: "chain" }), ["text-1", "seeing"]);
   assert.deepEqual(idsOf({ model: "unlimited", models: ["chain", "smart"] }), ["unlimited", "text-1", "seeing"]);
 });

@@ -28,7 +28,7 @@ export function parseImageEditOrder(body: unknown, context: OrderContext): Parse
 
 type Edit = Omit<z.infer<typeof imageEditRequest>, "model">;
 
-/** The order for an edit of one image. Its resolution is always sent, so that it is the one that is priced. */
+/** The order for an edit of one image. The resolution is always sent, so the provider uses the priced one. */
 export function editOrder(
   { prompt, image, resolution, quality, aspect_ratio, output_format, safe_mode }: Edit,
   of: { model: ModelOf<"edit">; ignored: string[]; snapshotId: string },

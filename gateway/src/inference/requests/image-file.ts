@@ -5,7 +5,7 @@ import { writeForm } from "./write-form.ts";
 
 type Sent = { upstreamBody: Uint8Array; upstreamType?: string };
 
-/** Writes a request with an image as it came: a file in a form, a text in JSON. */
+/** Writes a request with an image in the form that the client used: a file in a form, a text in JSON. */
 export function writeWithImage(
   fields: Readonly<Record<string, string | number | boolean | undefined>>,
   image: string | { bytes: Uint8Array },

@@ -102,7 +102,7 @@ function writeOrder(read: ReadResponses, context: OrderContext): ChatOrder {
   return left >= wanted ? order : withOutputLimit(order, Math.max(left, leastTokens));
 }
 
-/** Of usual prompts, a little low. It only chooses a limit, and bounds no price. */
+/** Bytes of a usual prompt for each token, rounded down. The figure only chooses a limit, and bounds no price. */
 const BYTES_A_TOKEN = 3;
 
 const clientNames = { messages: "input", maxTokens: "max_output_tokens" };
@@ -116,7 +116,7 @@ function withTypes(body: unknown): unknown {
   return { ...body, input };
 }
 
-/** Tools that a client sends beside its messages, or that its search has found. */
+/** The tools of an item: sent beside the messages, or found by the client's search. */
 function toolsOf(item: ResponsesItem) {
   return item.type === "additional_tools" || item.type === "tool_search_output" ? (item.tools ?? []) : [];
 }

@@ -123,7 +123,7 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     written.add(name);
   }
 
-  /** The present part is the content, and that is a text. */
+  /** Whether the present part is the content as a text. */
   function isText(): boolean {
     return kind === "text" && place === "value" && name === content;
   }

@@ -200,7 +200,7 @@ test("a usage is final only if no content comes after it", () => {
     assert.ok(typeof later.result.usage === "object" && later.result.usage.promptTokens === 400);
     // An event without content does not invalidate the usage.
     assert.ok(typeof run(usage + finish + begun + DONE).result.usage === "object");
-    // Neither does content that the client does not get.
+    // Content after the end, which the client does not get, does not either.
     assert.ok(typeof run(usage + DONE + event(content("late"))).result.usage === "object");
   }
 });
