@@ -1,6 +1,7 @@
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
+import { stablecoinUnits } from "@inference/protocol/money";
 import { erc20Abi, zeroAddress } from "viem";
 import { contractOn, inBatches, type KeeperChain } from "./keeper-chain.ts";
 import type { Found, Task, TaskFinder } from "./task.ts";
@@ -61,7 +62,7 @@ export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFin
     const decimals = await primary.reader.readContract({ ...stablecoin, functionName: "decimals" });
     const contracts = treasuries.map((each) => ({ ...stablecoin, functionName: "balanceOf", args: [each] }) as const);
     const balances = await primary.reader.multicall({ ...inBatches, contracts });
-    const enough = minPayment * 10n ** BigInt(decimals - 6);
+    const enough = minPayment * stablecoinUnits(decimals);
     const tasks = treasuries
       .filter((_, index) => (balances[index] ?? 0n) >= enough)
       .map((each): Task => {

@@ -13,6 +13,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { encodeChunk, type ServedPart } from "@inference/protocol/chunk";
+import { stablecoinUnits } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Address, bytesToHex, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
 import { startKeeper } from "./keeper.ts";
@@ -404,7 +405,7 @@ async function payMinter(
 ): Promise<void> {
   const minter = site.at("tokenMinter");
   await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR });
-  await approve(site, site.stablecoin, minter, amount * 10n ** BigInt(site.stablecoinDecimals - 6));
+  await approve(site, site.stablecoin, minter, amount * stablecoinUnits(site.stablecoinDecimals));
   const write = { address: minter, abi: tokenMinterAbi, account: alice } as const;
   await site.sent(
     call.functionName === "mint"

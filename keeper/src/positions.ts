@@ -1,5 +1,6 @@
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentFeeLockerAbi } from "@inference/protocol/abi/agent-fee-locker";
+import { stablecoinUnits } from "@inference/protocol/money";
 import { type Address, erc20Abi, maxUint128, parseAbi, zeroAddress } from "viem";
 import { contractOn, type KeeperChain } from "./keeper-chain.ts";
 import type { Found, Task, TaskFinder } from "./task.ts";
@@ -54,7 +55,7 @@ export function findCollections(chain: KeeperChain, minPayment: bigint): TaskFin
       reader.readContract({ address: stablecoin, abi: erc20Abi, functionName: "decimals" }),
       reader.readContract({ ...locker, functionName: "POSITIONS" }),
     ]);
-    const enough = minPayment * 10n ** BigInt(decimals - 6);
+    const enough = minPayment * stablecoinUnits(decimals);
     for (const id of ids) {
       // A position whose tokens fail must not hold up the others.
       if ((await feesOf(id, manager).catch(() => 0n)) < enough) continue;

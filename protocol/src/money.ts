@@ -11,6 +11,7 @@ export type NanoUsd = number;
 
 export const MAX_NANO_USD: NanoUsd = 9_000_000_000_000_000;
 export const NANO_USD_PER_TOKEN_UNIT = 1_000n;
+const TOKEN_DECIMALS = 6;
 const ATTO_PER_NANO = 1_000_000_000n;
 
 export function isNanoUsd(value: unknown): value is NanoUsd {
@@ -38,6 +39,11 @@ export function attoToNanoUsdUp(atto: bigint): NanoUsd {
 
 export function nanoUsdToAtto(amountNanoUsd: NanoUsd): bigint {
   return BigInt(amountNanoUsd) * ATTO_PER_NANO;
+}
+
+/** Units of a stablecoin in a token unit. The minter takes no stablecoin with fewer than 6 decimals. */
+export function stablecoinUnits(decimals: number): bigint {
+  return 10n ** BigInt(decimals - TOKEN_DECIMALS);
 }
 
 /** `1234500000` -> `"1.2345"`: exact, without an exponent or trailing zeros. */

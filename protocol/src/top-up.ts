@@ -1,5 +1,6 @@
 import { encodeAbiParameters, type Hex, hashStruct, keccak256 } from "viem";
 import type { Address } from "./credential.ts";
+import { stablecoinUnits } from "./money.ts";
 import type { Authorization, RelayQuote, TopUpBody } from "./wire/top-up.ts";
 
 /** The typed data of payments that a relay sends, and their ids. */
@@ -57,7 +58,7 @@ type Chain = Pick<RelayQuote, "chain_id" | "contract" | "stablecoin">;
 
 /** In units of the stablecoin. */
 export function topUpValue({ stablecoin }: Pick<RelayQuote, "stablecoin">, terms: TopUpTerms): bigint {
-  return (BigInt(terms.amount) + BigInt(terms.fee)) * 10n ** BigInt(stablecoin.decimals - 6);
+  return (BigInt(terms.amount) + BigInt(terms.fee)) * stablecoinUnits(stablecoin.decimals);
 }
 
 /** The message that the owner signs for a stablecoin with ERC-3009. */

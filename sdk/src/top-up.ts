@@ -1,5 +1,5 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
-import { formatDecimal } from "@inference/protocol/money";
+import { formatDecimal, stablecoinUnits } from "@inference/protocol/money";
 import {
   permitTypedData,
   receiveTypedData,
@@ -148,7 +148,7 @@ async function readQuote(connection: Connection, clients: ChainClients): Promise
   const isOurs =
     isAddressEqual(quote.contract as `0x${string}`, contractOn(connection, entry, "gaslessTopUp")) &&
     isAddressEqual(address as `0x${string}`, contractOn(connection, entry, "stablecoin")) &&
-    scale === 10n ** BigInt(decimals - 6);
+    scale === stablecoinUnits(decimals);
   if (isOurs) return quote;
   const message = `The relay of chain ${entry.chain_id} names another contract or dollar than the directory. Nothing was signed.`;
   throw new ClientError("wrong_contract", message);

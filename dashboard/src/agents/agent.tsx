@@ -1,3 +1,4 @@
+import { stablecoinUnits } from "@inference/protocol/money";
 import type { AgentBooks } from "@inference/sdk/agents";
 import type { OfferState } from "@inference/sdk/offers";
 import { type ReactNode, useState } from "react";
@@ -165,7 +166,7 @@ function Stake({ wallet, agent }: AgentParts): ReactNode {
 }
 
 function Places({ agent }: { agent: AgentBooks }): ReactNode {
-  const dollars = (amount: bigint): string => tokenUsd(amount / 10n ** BigInt(agent.dollarDecimals - 6));
+  const dollars = (amount: bigint): string => tokenUsd(amount / stablecoinUnits(agent.dollarDecimals));
   return (
     <Card title="Safe and treasury">
       <dl className="facts">

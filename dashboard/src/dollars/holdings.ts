@@ -1,3 +1,4 @@
+import { stablecoinUnits } from "@inference/protocol/money";
 import { holdingsOn } from "@inference/sdk/holdings";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -11,7 +12,7 @@ export function useHoldings({ acting, address, chainId: on }: Wallet, chainId: n
     refetchInterval: 5_000,
     queryFn: async (): Promise<WalletHoldings> => {
       const { dollar, amountToken, coinWei, isContract } = await holdingsOn(acting, chainId, address);
-      const dollars = dollar.amount / 10n ** BigInt(dollar.decimals - 6);
+      const dollars = dollar.amount / stablecoinUnits(dollar.decimals);
       return { dollars, tokens: amountToken, coin: coinWei, isContract };
     },
   });

@@ -3,7 +3,13 @@ import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
-import { formatUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import {
+  cappedNanoUsd,
+  formatUsd,
+  NANO_USD_PER_TOKEN_UNIT,
+  type NanoUsd,
+  stablecoinUnits,
+} from "@inference/protocol/money";
 import { pause } from "@inference/protocol/timers";
 import { paymentId, transferTypedData } from "@inference/protocol/top-up";
 import type { Relayed, RelayedPayment, RelayQuote } from "@inference/protocol/wire/top-up";
@@ -61,11 +67,10 @@ export async function paidRequestOf(context: GatewayContext): Promise<PaidReques
   context.set("credential", credential);
   // A key that may be revoked, and a payment that anybody may have copied, count by themselves.
   gateway.rates.account.admit(own?.payer.digest ?? id, at);
-  const unit = 10n ** BigInt(quote.stablecoin.decimals - 6);
-  const paidNano = (BigInt(paid.authorization.value) * 1_000n) / unit;
+  const unit = stablecoinUnits(quote.stablecoin.decimals);
   return {
     ...{ credential, id, hasKey: own !== undefined },
-    paidNanoUsd: paidNano > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(paidNano),
+    paidNanoUsd: cappedNanoUsd((BigInt(paid.authorization.value) * NANO_USD_PER_TOKEN_UNIT) / unit),
     async settle({ neededNanoUsd, fingerprint, clientGone }) {
       if (Number(paid.authorization.validBefore) * 1_000 <= at) {
         fail("payment_refused", `The payment's time has passed. If it was made, ${inBalance(payer)}.`);

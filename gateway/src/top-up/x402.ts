@@ -1,6 +1,6 @@
 import { lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
-import { NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
+import { NANO_USD_PER_TOKEN_UNIT, type NanoUsd, stablecoinUnits } from "@inference/protocol/money";
 import { signature } from "@inference/protocol/wire/fields";
 import { authorization, type Relayed, type RelayQuote } from "@inference/protocol/wire/top-up";
 import { getAddress } from "viem/utils";
@@ -40,7 +40,7 @@ export function quoteOf(
 /** The payment that covers this cost. */
 export function requirementsOf(quote: X402Quote, neededNanoUsd: NanoUsd) {
   const { x402, stablecoin } = quote;
-  const unit = 10n ** BigInt(stablecoin.decimals - 6);
+  const unit = stablecoinUnits(stablecoin.decimals);
   const needed = (BigInt(neededNanoUsd) + NANO_USD_PER_TOKEN_UNIT - 1n) / NANO_USD_PER_TOKEN_UNIT;
   const least = BigInt(x402.least_token);
   return {
@@ -66,7 +66,7 @@ export function requiredHeader(url: string, requirements: Requirements, error: s
 
 /** The header of an answer to a paid request. */
 export function responseHeader(quote: RelayQuote, payment: Relayed): string {
-  const unit = 10n ** BigInt(quote.stablecoin.decimals - 6);
+  const unit = stablecoinUnits(quote.stablecoin.decimals);
   return encode({
     success: payment.state === "confirmed" || payment.state === "credited",
     ...{ transaction: payment.transaction ?? "", network: networkOf(quote), payer: payment.owner },

@@ -1,6 +1,6 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { fail } from "@inference/protocol/errors";
-import { formatDecimal } from "@inference/protocol/money";
+import { formatDecimal, stablecoinUnits } from "@inference/protocol/money";
 import { paymentId, topUpId, topUpValue } from "@inference/protocol/top-up";
 import type { PaymentBody, RelayQuote, TopUpBody } from "@inference/protocol/wire/top-up";
 import { type Address, getAddress, isHex } from "viem";
@@ -51,7 +51,7 @@ export function topUpRow(chain: RelayChain, quote: RelayQuote, body: TopUpBody, 
 export function paymentRow(chain: RelayChain, quote: RelayQuote, body: PaymentBody, at: At): RelayRow {
   const { authorization, fingerprint } = body;
   const { from, value, validAfter, validBefore } = authorization;
-  const unit = 10n ** BigInt(quote.stablecoin.decimals - 6);
+  const unit = stablecoinUnits(quote.stablecoin.decimals);
   const amount = BigInt(value) / unit;
   if (amount * unit !== BigInt(value) || amount >= 10n ** 15n) {
     refuse(`The value must be a multiple of ${unit} and below a billion dollars.`, "value");

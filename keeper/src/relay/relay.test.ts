@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { stablecoinUnits } from "@inference/protocol/money";
 import { type TopUpTerms, topUpId } from "@inference/protocol/top-up";
 import type { PaymentBody, TopUpBody } from "@inference/protocol/wire/top-up";
 import { type Hex, numberToHex, parseSignature, serializeSignature } from "viem";
@@ -34,7 +35,7 @@ test("a payer with dollars and no coin is credited from each chain, for exactly 
     const [id = ""] = ids;
     const paid = await site.state(id, "confirmed");
     deepEqual([paid.amount_token, paid.fee_token, paid.reason], [String(5n * DOLLAR), "20000", null]);
-    const unit = 10n ** BigInt(on.stablecoinDecimals - 6);
+    const unit = stablecoinUnits(on.stablecoinDecimals);
     equal(await dollarsOf(on, payer.address), (DOLLAR - 20_000n) * unit);
     equal((await dollarsOf(on, relay.address)) - before.fee, 20_000n * unit);
     if (on === site.primary) equal(await creditOf(on, payer.address), 5n * DOLLAR * 1_000n);
