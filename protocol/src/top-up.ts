@@ -54,6 +54,14 @@ export function paymentId(chainId: number, { from, to, nonce }: Authorization): 
   return keccak256(encodeAbiParameters(types, [BigInt(chainId), plain(to), plain(from), nonce as Hex]));
 }
 
+/** How long a top-up is valid, in seconds. */
+const VALID_S = 3_600;
+
+/** The deadline of a top-up that is signed now, in Unix seconds. */
+export function topUpDeadline({ longest_s: longest }: Pick<RelayQuote, "longest_s">, nowMs: number): number {
+  return Math.floor(nowMs / 1_000) + Math.min(VALID_S, longest);
+}
+
 type Chain = Pick<RelayQuote, "chain_id" | "contract" | "stablecoin">;
 
 /** In units of the stablecoin. */

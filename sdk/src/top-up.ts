@@ -4,6 +4,7 @@ import {
   permitTypedData,
   receiveTypedData,
   type TopUpTerms,
+  topUpDeadline,
   topUpId,
   topUpTypedData,
   topUpValue,
@@ -43,9 +44,6 @@ export type TopUpWaiting = {
   signal?: AbortSignal | undefined;
 };
 
-/** How long a signature is valid, in seconds. */
-const VALID_S = 3_600;
-
 /**
  * Signs for a top-up, and sends nothing. The text is made here, and contract, dollar and decimals are checked, so the
  * signature pays at most the amount and the fee. Throws `ClientError` `cost_too_high`, `wrong_contract`,
@@ -64,7 +62,7 @@ export async function signTopUp(connection: Connection, options: TopUpOptions): 
   const owner = account.address;
   const top_up: TopUpTerms = {
     ...{ owner, account: owner, amount: String(amountToken), fee: quote.fee_token, feeTo: quote.fee_to },
-    deadline: Math.floor((await gatewayTime(connection)) / 1_000) + Math.min(VALID_S, quote.longest_s),
+    deadline: topUpDeadline(quote, await gatewayTime(connection)),
     salt: bytesToHex(crypto.getRandomValues(new Uint8Array(32))),
   };
   const dollar = quote.stablecoin.address as `0x${string}`;

@@ -5,6 +5,7 @@ import {
   permitTypedData,
   receiveTypedData,
   type TopUpTerms,
+  topUpDeadline,
   topUpId,
   topUpTypedData,
 } from "@inference/protocol/top-up";
@@ -17,9 +18,6 @@ import { queryOf } from "../http/query.ts";
 import { requireRelay } from "../top-up/relayed.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
-
-/** How long a message from here is valid, in seconds. */
-const VALID_S = 3_600;
 
 const query = z.strictObject({
   owner: address.describe("Who pays and signs."),
@@ -60,7 +58,7 @@ export const getTopUpMessage = endpoint({
     }
     const top_up: TopUpTerms = {
       ...{ owner: lowerAddress(owner), account: lowerAddress(account), amount: String(nano / NANO_USD_PER_TOKEN_UNIT) },
-      ...{ fee: quote.fee_token, feeTo: quote.fee_to, deadline: Math.floor(at / 1_000) + VALID_S },
+      ...{ fee: quote.fee_token, feeTo: quote.fee_to, deadline: topUpDeadline(quote, at) },
       salt: `0x${Buffer.from(gateway.environment.random.bytes(32)).toString("hex")}`,
     };
     const isPermit = quote.method === "permit";
