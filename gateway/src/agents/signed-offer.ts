@@ -6,8 +6,8 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import type { Offer } from "@inference/protocol/offer";
 import { offerHash } from "@inference/protocol/offer-hash";
+import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signature";
 import { dayNumber } from "@inference/protocol/window";
-import { checkPlainSignature, type Hex } from "../auth/signature.ts";
 import type { Gateway } from "../gateway.ts";
 import { offerName } from "./open-offers.ts";
 

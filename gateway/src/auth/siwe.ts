@@ -1,10 +1,10 @@
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
+import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signature";
 import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { hashMessage } from "viem/utils";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { checkPlainSignature, type Hex } from "./signature.ts";
 
 /**
  * Signed messages. A message has one purpose, which is in the text that the wallet showed. A message that names the key

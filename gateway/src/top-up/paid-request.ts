@@ -10,12 +10,12 @@ import {
   type NanoUsd,
   stablecoinUnits,
 } from "@inference/protocol/money";
+import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signature";
 import { pause } from "@inference/protocol/timers";
 import { paymentId, transferTypedData } from "@inference/protocol/top-up";
 import type { Relayed, RelayedPayment, RelayQuote } from "@inference/protocol/wire/top-up";
 import { hashTypedData } from "viem/utils";
 import type { VerifiedCredential } from "../auth/credentials.ts";
-import { checkPlainSignature, type Hex } from "../auth/signature.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";

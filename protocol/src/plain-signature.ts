@@ -1,5 +1,5 @@
-import type { Address } from "@inference/protocol/credential";
 import { recoverAddress } from "viem/utils";
+import type { Address } from "./credential.ts";
 
 export type Hex = `0x${string}`;
 
