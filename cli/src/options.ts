@@ -28,6 +28,11 @@ export const chainOptions = {
   },
 } as const satisfies OptionSpecs;
 
+/** The chain whose dollars or tokens a command takes. */
+export const onChainOption = {
+  chain: { type: "string", value: "chain", about: "its id or name; the primary chain without it" },
+} as const satisfies OptionSpecs;
+
 /** The signing account, with Foundry's names. */
 export const accountOptions = {
   account: { type: "string", value: "name", about: "a keystore of Foundry's; else $ETH_KEYSTORE_ACCOUNT" },

@@ -4,7 +4,7 @@ import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import { dollars, intended, readDollars } from "../money.ts";
-import { signerOptions } from "../options.ts";
+import { onChainOption, signerOptions } from "../options.ts";
 import { paidOutput, payOnce } from "../pending.ts";
 
 export const activate = command({
@@ -16,7 +16,7 @@ export const activate = command({
   arguments: { amount: { about: "in dollars, such as 5 or 0.25" } },
   options: {
     ...signerOptions,
-    chain: { type: "string", value: "chain", about: "its id or name; the primary chain without it" },
+    ...onChainOption,
   },
   output: z.strictObject({ ...paidOutput, amount_token: z.string().describe("Units of 1e-6 token.") }),
   async run(context, { arguments: { amount }, options }) {

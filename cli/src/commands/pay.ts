@@ -18,7 +18,7 @@ import { CommandError } from "../errors.ts";
 import { readLogin } from "../login-state.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { beginPaying } from "../one-payer.ts";
-import { readPins, signerOptions } from "../options.ts";
+import { onChainOption, readPins, signerOptions } from "../options.ts";
 import { loginAs } from "./login.ts";
 
 type Owner = Awaited<ReturnType<typeof connectAsOwner>>;
@@ -32,7 +32,7 @@ export const pay = command({
   arguments: { amount: { about: "in dollars, such as 5 or 0.25, without the fee" } },
   options: {
     ...signerOptions,
-    chain: { type: "string", value: "chain", about: "its id or name; the primary chain without it" },
+    ...onChainOption,
     "max-fee": {
       type: "string",
       value: "dollars",
