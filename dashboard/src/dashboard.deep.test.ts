@@ -1,8 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { ask as askDevnet } from "@inference/devnet/ask";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -39,8 +37,8 @@ import {
   go,
   main,
   openWindow,
+  ownDevnet,
   pay,
-  startStage,
   url,
 } from "./testing/stage.ts";
 
@@ -49,22 +47,7 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 /** Interrupted payments, rare flows, and accessibility. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
-  /** A devnet of its own: the tests halt its relayer and change its day. */
-  const { path: folder, remove } = deployedFolder();
-  let own: Devnet;
-  before(() =>
-    startStage(async () => {
-      own = await startDevnet({
-        environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder },
-        survivesKill: false,
-      });
-      return own;
-    }),
-  );
-  after(async () => {
-    await own?.stop();
-    remove();
-  });
+  const own = ownDevnet();
 
   describe("loaded again in each state, the page continues: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
@@ -354,7 +337,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     const { privateKey, address } = wallet ?? { privateKey: "0x", address: "0x" };
     const say = () => {};
     for (const each of [address, balance?.address ?? "0x"])
-      await askDevnet(folder, { command: "faucet", args: [each], say });
+      await askDevnet(own.folder, { command: "faucet", args: [each], say });
     const { page, problems, close } = await openWindow();
     const part = (name: string, of = page) => of.getByRole("region", { name, exact: true });
     await go(page, "agents");
@@ -382,7 +365,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     const agentToken = place.split("/")[1] as `0x${string}`;
     // The gateway starts again on the next day, and an open page would ask for it meanwhile.
     await page.goto("about:blank");
-    await askDevnet(folder, { command: "day", args: [], say });
+    await askDevnet(own.folder, { command: "day", args: [], say });
     const client = createClient({ gateway: url, account: privateKeyToAccount(privateKey), pollMs: 50 });
     await eventually(async () => {
       await ask();

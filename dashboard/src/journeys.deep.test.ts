@@ -1,11 +1,10 @@
 import { equal, match } from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ask as askDevnet } from "@inference/devnet/ask";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder, temporaryFolder } from "@inference/devnet/testing/launch";
+import { temporaryFolder } from "@inference/devnet/testing/launch";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { createClient } from "@inference/sdk/client";
 import { readOffer } from "@inference/sdk/offers";
@@ -13,30 +12,16 @@ import type { Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
 import { missingChromium } from "./testing/browser.ts";
 import { SIZES } from "./testing/pictures.ts";
-import { added, ask, CHAT, call, click, devnet, go, main, openWindow, startStage, url } from "./testing/stage.ts";
+import { added, ask, CHAT, call, click, devnet, go, main, openWindow, ownDevnet, url } from "./testing/stage.ts";
 
 /**
  * Whole ways of a person, counted in steps (a click, an entry, a signature, a command) and timed in machine time. The
  * table is in the dashboard's README. `deploy/README.md` has the operator's way.
  */
 describe("journeys", { skip: missingChromium }, () => {
-  const { path: folder, remove } = deployedFolder();
-  let own: Devnet;
+  const own = ownDevnet();
   const journeys: string[] = [];
-  before(() =>
-    startStage(async () => {
-      own = await startDevnet({
-        environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder },
-        survivesKill: false,
-      });
-      return own;
-    }),
-  );
-  after(async () => {
-    console.log(`${journeys.join("\n")}\n`);
-    await own?.stop();
-    remove();
-  });
+  after(() => console.log(`${journeys.join("\n")}\n`));
 
   /** Counts the steps of a journey. Waiting is in its time. */
   function begin(name: string) {
@@ -84,7 +69,7 @@ describe("journeys", { skip: missingChromium }, () => {
   test("from a dollar in a wallet to an answered request, in the terminal", async () => {
     const home = temporaryFolder();
     const file = fileURLToPath(new URL("../../cli/bin/infer.mjs", import.meta.url));
-    const env = { ...process.env, HOME: home.path, XDG_STATE_HOME: home.path, DEVNET_DIR: folder };
+    const env = { ...process.env, HOME: home.path, XDG_STATE_HOME: home.path, DEVNET_DIR: own.folder };
     const infer = (...args: string[]) => {
       const running = promisify(execFile)(process.execPath, [file, ...args], { env });
       // What comes on standard input belongs to the prompt, so the command waits for its end.
@@ -102,7 +87,7 @@ describe("journeys", { skip: missingChromium }, () => {
   });
 
   test("from nothing to an agent's first sale, in the page", async () => {
-    const command = (name: string, ...args: string[]) => askDevnet(folder, { command: name, args, say: () => {} });
+    const command = (name: string, ...args: string[]) => askDevnet(own.folder, { command: name, args, say: () => {} });
     const { address, privateKey } = devnet.ready.wallets[1] ?? { address: "0x", privateKey: "0x" };
     await command("faucet", address);
     const { page, close } = await openWindow({ viewport: SIZES[1440] });

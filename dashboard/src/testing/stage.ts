@@ -1,6 +1,8 @@
 import { equal, ok } from "node:assert/strict";
-import { after } from "node:test";
+import { after, before } from "node:test";
+import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import type { ReadyFile } from "@inference/devnet/ready";
+import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { sharedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -21,10 +23,31 @@ let started: Promise<Browser> | undefined;
 after(async () => (await started)?.close());
 
 /** One browser and one devnet serve all tests of this process. */
-export async function startStage(startDevnet: () => Promise<typeof devnet> = sharedDevnet): Promise<void> {
+export async function startStage(start: () => Promise<typeof devnet> = sharedDevnet): Promise<void> {
   started ??= buildDashboard().then(openBrowser);
-  [devnet] = await Promise.all([startDevnet(), started]);
+  [devnet] = await Promise.all([start(), started]);
   url = devnet.ready.gatewayUrl;
+}
+
+/** A devnet of the suite that calls this. Its tests may halt its relayer and change its day. */
+export function ownDevnet(): { readonly folder: string; haltRelayer: Devnet["haltRelayer"] } {
+  const folder = deployedFolder();
+  let own: Devnet | undefined;
+  before(() =>
+    startStage(async () => {
+      const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
+      own = await startDevnet({ environment, survivesKill: false });
+      return own;
+    }),
+  );
+  after(async () => {
+    await own?.stop();
+    folder.remove();
+  });
+  return {
+    folder: folder.path,
+    haltRelayer: async () => (await own?.haltRelayer()) ?? Promise.reject(new Error("The devnet is not started.")),
+  };
 }
 
 /** A new window without any state. */
