@@ -33,7 +33,7 @@ export type RelayClient = {
 const FRESH_MS = 15_000;
 /** How long a relay that did not answer with them is not asked again. */
 const FAILED_MS = 3_000;
-/** A new payment costs the relay four requests to its node. */
+/** A new payment costs the relay at most six requests to its node. */
 const ANSWER_MS = 15_000;
 const QUOTES_MS = 3_000;
 const MAX_ANSWER = 64 * 1024;
