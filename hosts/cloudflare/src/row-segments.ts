@@ -1,4 +1,5 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
+import { byId } from "@inference/ledger/overlay";
 import type { StoredRow } from "./row-log.ts";
 
 /**
@@ -155,10 +156,6 @@ export function openSegments(sql: Pick<SqlStorage, "exec">, { isStored, characte
       }
     },
   };
-}
-
-function byId(one: StoredRow, other: StoredRow): number {
-  return one.id < other.id ? -1 : 1;
 }
 
 /**
