@@ -72,7 +72,7 @@ describe("journeys", { skip: missingChromium }, () => {
     const env = { ...process.env, HOME: home.path, XDG_STATE_HOME: home.path, DEVNET_DIR: own.folder };
     const infer = (...args: string[]) => {
       const running = promisify(execFile)(process.execPath, [file, ...args], { env });
-      // What comes on standard input belongs to the prompt, so the command waits for its end.
+      // Standard input belongs to the prompt, so the command waits for its end.
       running.child.stdin?.end();
       return running;
     };

@@ -137,7 +137,7 @@ export function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }
 
-/** The visible controls that the Tab key does not reach. Of a group of radio buttons or tabs it reaches one. */
+/** The visible controls that the Tab key does not reach. The key reaches one control of a group of radio buttons or tabs. */
 export async function unreachable(page: Page): Promise<string[]> {
   const count = await page.evaluate(() => {
     const controls =

@@ -33,7 +33,7 @@ export async function* takePictures(browser: Browser, { url, screens }: Options)
 
 const none = async (): Promise<void> => {};
 
-/** What is done on a screen before its picture. */
+/** The actions on a screen before its picture, by the screen's name. */
 const ACTS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async Chat(page) {
     const start = page.getByRole("button", { name: "Sign and start" });

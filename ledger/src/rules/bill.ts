@@ -12,12 +12,13 @@ import { positionId, positionOf } from "./position.ts";
 import { resolve } from "./resolve.ts";
 
 /**
- * An account's debt and debits. All its charges are one line from 0, and the amount settled is the position where the
- * line ends today. A use is the stretch of its cost that ends at `endsAt`, and a statement the uses between two
- * positions: `base`, where the final debits end, and the end of the line when it was sealed.
+ * An account's debt and debits. An account's charges are one line from 0, which ends at the settled amount. A use is the
+ * stretch of its cost that ends at `endsAt`. A statement has the uses from `base`, the end of the final debits, to the
+ * line's end at the sealing.
  *
- * The chain's totals are heard, never counted. A higher reading replaces, and within one the larger totals count. An
- * account may be an old copy after a restore, so it changes no money before it has heard in the host's epoch.
+ * The account hears its totals from the chain and counts none itself. A higher reading replaces the earlier one; within
+ * one reading the larger totals count. After a restore an account may be an old copy, so it changes no money before it
+ * has heard its totals in the host's epoch.
  */
 export const noBill: BillRow = {
   id: "bill",

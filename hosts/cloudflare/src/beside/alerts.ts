@@ -9,8 +9,8 @@ type Bindings = { ALERT_WEBHOOK_URL: string };
 export type Alert = { worker: string; event: string; [field: string]: unknown };
 
 /**
- * Tells the operator of alerts: a tail consumer of the gateway's Worker, which posts each line with `"level":"alert"` to a
- * webhook. The runtime ended an event itself, for example for its processor time: that is an alert too.
+ * A tail consumer of the gateway's Worker. It posts each log line with `"level":"alert"` to the operator's webhook, and
+ * each event that the runtime ended itself, for example for its processor time.
  */
 export default {
   async tail(events: readonly Traced[], { ALERT_WEBHOOK_URL: url }: Bindings): Promise<void> {
