@@ -145,7 +145,7 @@ export const gatewaySettings = z.object({
     .nullable()
     .default(null)
     .describe(
-      "URL of the keeper's relay, which sends top-ups and x402 payments that programs signed. Without it there are none.",
+      "URL of the keeper's relay, which sends top-ups and x402 payments that programs signed. A gateway without this URL takes neither.",
     ),
   RELAY_SECRET: z
     .string()

@@ -12,9 +12,9 @@ import { positionId, positionOf } from "./position.ts";
 import { resolve } from "./resolve.ts";
 
 /**
- * An account's debt and debits. An account's charges are one line from 0, which ends at the settled amount. A use is the
- * stretch of its cost that ends at `endsAt`. A statement has the uses from `base`, the end of the final debits, to the
- * line's end at the sealing.
+ * An account's debt and debits. An account's charges are one line from 0, which ends at the settled amount. A use is
+ * the stretch of its cost that ends at `endsAt`. A statement has the uses from `base`, the end of the final debits, to
+ * the line's end at the sealing.
  *
  * The account hears its totals from the chain and counts none itself. A higher reading replaces the earlier one; within
  * one reading the larger totals count. After a restore an account may be an old copy, so it changes no money before it
