@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
-import { makeSemaphore } from "./semaphore.ts";
+import { makeSemaphore, type SemaphoreLimits } from "./semaphore.ts";
 
 /** A semaphore, and work in it that goes on until the test says so. */
-function open(limits: { atOnce: number; each?: number }) {
+function open(limits: SemaphoreLimits) {
   const semaphore = makeSemaphore(limits, "tests");
   const ends: (() => void)[] = [];
   return {
@@ -53,4 +53,39 @@ test("work that fails leaves room like any other, and nobody whose client is unk
   const forever = () => new Promise<never>(() => undefined);
   for (let left = 3; left > 0; left--) void semaphore(forever);
   await assert.rejects(semaphore(forever), GatewayError);
+});
+
+test("clients that fill it keep no other out: it waits, one piece of work each, and is next", async () => {
+  const semaphore = makeSemaphore({ atOnce: 32, each: 4, waiting: 64 }, "tests");
+  const running: string[] = [];
+  const ends: (() => void)[] = [];
+  const refused: string[] = [];
+  const ask = async (client: string): Promise<void> => {
+    const work = () => {
+      running.push(client);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    semaphore(work, client).catch(() => refused.push(client));
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const strangers = Array.from({ length: 8 }, (_, index) => `stranger ${index}`);
+  for (const each of strangers) for (let n = 0; n < 5; n++) await ask(each);
+  assert.deepEqual([running.length, refused], [32, strangers], "each has four");
+  await ask("ninth");
+  await ask("ninth");
+  assert.deepEqual([running.includes("ninth"), refused.at(-1)], [false, "ninth"]);
+  for (const each of strangers) await ask(each);
+  assert.equal(refused.length, 17, "no stranger with work in progress waits too");
+  ends.shift()?.();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(running.at(-1), "ninth");
+  for (let n = 0; n < 65; n++) await ask(`late ${n}`);
+  assert.deepEqual(refused.slice(17), ["late 64"], "64 wait at most");
+  while (ends.length > 0) {
+    ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(running.length, 32 + 1 + 64, "all had their turn");
+  for (let n = 0; n < 4; n++) await ask("ninth");
+  assert.deepEqual([running.length, refused.length], [101, 18], "nothing is left of it");
 });

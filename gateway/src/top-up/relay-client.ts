@@ -37,8 +37,11 @@ const FAILED_MS = 3_000;
 const ANSWER_MS = 15_000;
 const QUOTES_MS = 3_000;
 const MAX_ANSWER = 64 * 1024;
-/** Questions to the relay that are in progress. */
-const ASKED = { atOnce: 32, each: 4 };
+/**
+ * Questions to the relay that are in progress and that wait. A network without one may have one that waits, because
+ * eight networks with signed payments and no dollars can have all that are in progress.
+ */
+const ASKED = { atOnce: 32, each: 4, waiting: 64 };
 
 /** Null without a relay. */
 export function makeRelayClient(
@@ -110,7 +113,7 @@ function errorOf(value: unknown): GatewayError | undefined {
 /** @param isSent The relay may have what was signed. */
 function unavailable(isSent = false): never {
   const message = isSent
-    ? "The relay did not answer in time, so your payment may be on its way. Send the same again: it pays once."
+    ? "The relay did not answer in time, so your payment may be on its way. Send the same again before its deadline: it pays once."
     : "The relay that sends payments does not answer. Retry in a few seconds.";
   return fail("chain_unavailable", message, { retryAfterS: 3 });
 }
