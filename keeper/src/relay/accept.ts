@@ -77,7 +77,9 @@ export async function checkOnChain(
   if (found.outcome === "over") return refuse(found.reason, null);
   if (found.outcome === "left") return fail("payment_refused", found.reason);
   if (found.outcome === "unknown") return fail("payment_refused", usedBefore(row));
-  const asCredit = { row: { ...row, value: "0", fingerprint: null }, balance: 0n };
+  // The chain takes a claim after any deadline. The relay tries until a day after this one.
+  const expiresAt = Math.max(seconds(at), Math.min(row.expiresAt, seconds(at) + quote.longest_s));
+  const asCredit = { row: { ...row, value: "0", fingerprint: null, expiresAt }, balance: 0n };
   if (found.outcome === "made") {
     const { transaction, block } = found;
     const row: RelayRow = { ...asCredit.row, state: "confirmed", transaction, block: block ?? Number(at.head) };

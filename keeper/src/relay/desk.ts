@@ -100,7 +100,7 @@ export function createDesk({ chains, store, now, log, alert, wake }: Options): R
         return { ...stored, ...place, state: "confirmed", reason: null, isOver: false };
       }
       const isClaim = found.outcome === "wait" || (found.outcome === "due" && found.isClaim);
-      return isClaim
+      return isClaim && stored.reason?.includes(IN_THE_DOOR) !== true
         ? { ...stored, state: "failed", reason: `${IN_THE_DOOR} Send it again to have it claimed.` }
         : stored;
     })();

@@ -229,20 +229,46 @@ test("a claim waits for the block after its event, and is made then", async () =
 
 test("a payment that was executed among so many events that its proof is large is not claimed, and holds up no other", async () => {
   const { primary } = site;
-  const [payer, honest] = [await payerOn(primary, 2n), await payerOn(primary, 1n)];
-  const [early, late] = [await site.x402(payer), await site.x402(payer)];
+  const [payer, honest] = [await payerOn(primary, 3n), await payerOn(primary, 1n)];
+  const [early, late, largest] = [await site.x402(payer), await site.x402(payer), await site.x402(payer)];
   await primary.client.setBalance({ address: relay.address, value: 0n });
   const { id } = await site.pay(early);
   await waits(id, /coin for gas/);
-  for (const each of [early, late]) await site.execute(each, 200_000);
+  for (const each of [early, late]) await site.execute(each, 100_000);
+  await site.execute(largest, 130_000);
   await primary.client.mine({ blocks: 1 });
   await primary.client.setBalance({ address: relay.address, value: 10n ** 21n });
   const told = await refusalOf(late);
-  match(told, /proof of \d+ bytes.*dollars wait there/);
+  match(told, /proof of \d+ bytes.*dollars wait there.*Anyone can send/);
+  match(await refusalOf(largest), /proof of 13\d{4} bytes.*No usual node takes.*`activateFor`/);
   ok(!/nothing was/i.test(told), told);
   site.aheadMs += 6_000;
   match((await site.state(id, "failed")).reason ?? "", /proof of \d+ bytes/);
   await site.state((await site.pay(await site.x402(honest))).id, "confirmed");
+});
+
+test("a claim that cannot be sent ends a day after its deadline, and says where the dollars are", async () => {
+  const { primary } = site;
+  const payer = await payerOn(primary, 1n);
+  const payment = await site.x402(payer, String(DOLLAR), { validBefore: String(2n ** 47n) });
+  await site.execute(payment);
+  await primary.client.mine({ blocks: 1 });
+  await primary.client.setBalance({ address: relay.address, value: 0n });
+  const { id, expires_at } = await site.pay(payment);
+  ok(Date.parse(expires_at ?? "") <= Date.now() + 2 * 86_400_000, expires_at);
+  await waits(id, /coin for gas/);
+  const { timestamp } = await primary.client.getBlock();
+  const setDeadline = (expiresAt: number) =>
+    withStore((store) => store.put({ ...(store.get(id) ?? missing()), expiresAt, nextAt: 0 }));
+  setDeadline(Number(timestamp) - 86_399);
+  await primary.client.setBalance({ address: relay.address, value: 10n ** 21n });
+  await primary.client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
+  await primary.client.mine({ blocks: 1 });
+  site.aheadMs += 6_000;
+  match((await site.state(id, "failed")).reason ?? "", /within a day of its deadline.*dollars wait there.*activateFor/);
+  await site.pay(payment);
+  await site.state(id, "confirmed");
+  equal(await creditOf(primary, payer.address), DOLLAR * 1_000n, "sent again, it is tried for another day");
 });
 
 test("an accepted payment that expires ends unpaid", async () => {

@@ -35,9 +35,17 @@ const RETRY_MS = 5_000;
 const PATIENCE_MS = 60_000;
 /** How long after its deadline a payment without an event keeps its place, in seconds. */
 const UNSEEN_S = 600;
+/** How long after its deadline a payment whose dollars are in the door keeps its place, in seconds. */
+const CLAIM_S = 86_400;
 /** Transactions of one payment that may revert. */
 const MOST_REVERTS = 3;
 
+const NOT_CLAIMED =
+  `The relay could not claim it within a day of its deadline, and gives up. ${IN_THE_DOOR} Send it again to have it ` +
+  "claimed while the chain knows the hash of its block. Later ask the operator, who can credit the payer (`activateFor`).";
+const NOT_READ =
+  "The relay could not read it from the chain within a day of its deadline, and gives up. See the chain for what was " +
+  "paid, and send the same again: the relay then looks once more.";
 const GIVEN_UP = "The relay gives up, and nothing was paid. Until its deadline it can be sent again, by anyone.";
 
 type Head = { number: bigint; timestamp: bigint };
@@ -112,7 +120,8 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
         isBusy = (await step(row, await reader.getBlock(), maySend)) || isBusy;
       } catch (error) {
         alert("failed", { task: "payment", chain: name, reason: reasonOf(error) });
-        wait(row, "The chain cannot be read or written at the moment.");
+        if (isForgotten(row, head)) end(row, "failed", NOT_READ);
+        else wait(row, "The chain cannot be read or written at the moment.");
       }
     }
     return rows.some(({ state }) => state === "accepted" || state === "sent");
@@ -145,6 +154,11 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     return block !== null && Number(head.number) - block >= chain.confirmations;
   }
 
+  /** Of a payment that is not made. Nothing of it is sent after its deadline but a claim, for a day. */
+  function isForgotten({ state, expiresAt }: RelayRow, { timestamp }: Head): boolean {
+    return state !== "confirmed" && timestamp >= BigInt(expiresAt + CLAIM_S);
+  }
+
   function isYoung({ state, sentAt }: RelayRow): boolean {
     return state === "sent" && now() - (sentAt ?? 0) < RESEND_MS;
   }
@@ -165,6 +179,7 @@ export function createSender(chain: RelayChain, { store, budget, now, log, alert
     if (found.outcome === "unknown") return unseen(row, head);
     if (found.outcome === "wait") return wait(row, found.why);
     if (!found.isClaim && isLate) return end(row, "expired", null);
+    if (found.isClaim && isForgotten(row, head)) return end(row, "failed", NOT_CLAIMED);
     const again: RelayRow = {
       ...row,
       ...(found.isClaim ? { value: "0" } : { fromBlock: Math.max(row.fromBlock, firstBlockFrom(chain, head.number)) }),

@@ -98,7 +98,7 @@ async function lookAtPayment(chain: RelayChain, row: Looked, body: PaymentBody, 
   if (bytes <= MAX_CLAIM_BYTES) return { ...claim, isClaim: true };
   const reason =
     `Somebody executed it without the door, and the proof of ${bytes} bytes is larger than the relay sends. Its ` +
-    "dollars wait there. Anyone can send the proof (`claim`): ask the operator.";
+    `dollars wait there. ${bytes <= MAX_POOLED_BYTES ? ANYONE_CLAIMS : NO_ONE_CLAIMS}`;
   return { outcome: "left", reason };
 }
 
@@ -107,6 +107,11 @@ async function lookAtPayment(chain: RelayChain, row: Looked, body: PaymentBody, 
  * relay would pay for their proof.
  */
 const MAX_CLAIM_BYTES = 32 * 1024;
+/** Geth's pool takes transactions of 128 KiB, with signature and fees. */
+const MAX_POOLED_BYTES = 127 * 1024;
+const ANYONE_CLAIMS = "Anyone can send the proof (`claim`): ask the operator.";
+const NO_ONE_CLAIMS =
+  "No usual node takes a transaction of this size: ask the operator, who can credit the payer (`activateFor`).";
 
 const UNSEEN: Look = { outcome: "made", transaction: null, block: null };
 
