@@ -21,7 +21,7 @@ import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { makeOrder } from "./requests/make-order.ts";
 import { nextModel } from "./requests/next-model.ts";
-import { mostTokens, ordersOf, type WrittenOrder } from "./requests/order.ts";
+import { mostTokens, ordersOf, usedTerms, type WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
@@ -83,10 +83,10 @@ async function pay(
   request: InferenceRequest,
   { order, paid, claim }: { order: WrittenOrder; paid: PaidRequest; claim: Claim },
 ): Promise<void> {
-  const neededNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
+  const needs = { neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, ...usedTerms(order) };
   if (paid.hasKey) await requireFunds(gateway, request, order, { spender: null, moreNanoUsd: paid.paidNanoUsd });
-  else requireCovered(paid, neededNanoUsd);
-  await paid.settle({ neededNanoUsd, fingerprint: `0x${claim.fingerprint}`, clientGone: request.clientGone });
+  else requireCovered(paid, needs.neededNanoUsd);
+  await paid.settle({ needs, fingerprint: `0x${claim.fingerprint}`, clientGone: request.clientGone });
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {

@@ -5,6 +5,7 @@ import type { Address } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import {
   cappedNanoUsd,
+  formatDecimal,
   formatUsd,
   NANO_USD_PER_TOKEN_UNIT,
   type NanoUsd,
@@ -19,6 +20,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
+import { type KeyNeeds, refusedByKey } from "../inference/admission/key-refusal.ts";
 import type { RelayClient } from "./relay-client.ts";
 import { withCredit } from "./relayed.ts";
 import { PAYMENT_SIGNATURE, type Paid, quoteOf, readPayment, responseHeader } from "./x402.ts";
@@ -41,7 +43,7 @@ export type PaidRequest = {
   hasKey: boolean;
   paidNanoUsd: NanoUsd;
   /** Makes the payment and waits for its credit. Throws if it is refused, is for another request, or takes too long. */
-  settle(request: { neededNanoUsd: NanoUsd; fingerprint: Hex; clientGone: AbortSignal | null }): Promise<void>;
+  settle(request: { needs: Omit<KeyNeeds, "at">; fingerprint: Hex; clientGone: AbortSignal | null }): Promise<void>;
 };
 
 /**
@@ -65,22 +67,26 @@ export async function paidRequestOf(context: GatewayContext): Promise<PaidReques
   const id = paymentId(quote.chain_id, paid.authorization);
   const credential = own ?? gateway.credentials.ofPayments(payer).credential;
   context.set("credential", credential);
-  // A key that may be revoked, and a payment that anybody may have copied, count by themselves.
-  gateway.rates.account.admit(own?.payer.digest ?? id, at);
+  // A key may be revoked, and counts by itself. Anyone may copy a payment: it counts for each network that sends it.
+  gateway.rates.account.admit(own?.payer.digest ?? `${id} ${client}`, at);
   const unit = stablecoinUnits(quote.stablecoin.decimals);
   return {
     ...{ credential, id, hasKey: own !== undefined },
     paidNanoUsd: cappedNanoUsd((BigInt(paid.authorization.value) * NANO_USD_PER_TOKEN_UNIT) / unit),
-    async settle({ neededNanoUsd, fingerprint, clientGone }) {
-      if (Number(paid.authorization.validBefore) * 1_000 <= at) {
+    async settle({ needs, fingerprint, clientGone }) {
+      const endsAt = Number(paid.authorization.validBefore) * 1_000;
+      if (endsAt <= at) {
         fail("payment_refused", `The payment's time has passed. If it was made, ${inBalance(payer)}.`);
       }
-      if (own === undefined) await requireRoomForKey(gateway, payer, at);
+      if (own === undefined) await requireKey(gateway, payer, { at, ...needs });
       const payment = await relay.pay({ chain_id: quote.chain_id, ...paid, fingerprint }, client);
       requireOurs(payment, payer);
+      requireValue(payment, BigInt(paid.authorization.value) / unit);
       if (own === undefined) await makeKey(gateway, payer, at);
       context.set("paymentResponse", responseHeader(quote, payment));
-      const made = await awaitCredit(gateway, relay, { payment, credential, neededNanoUsd, at, client, clientGone });
+      const { neededNanoUsd } = needs;
+      const waiting = { payment, credential, neededNanoUsd, at, endsAt, client, clientGone };
+      const made = await awaitCredit(gateway, relay, waiting);
       context.set("paymentResponse", responseHeader(quote, made));
     },
   };
@@ -113,6 +119,13 @@ function requireOurs({ serves, state, reason, id }: RelayedPayment, payer: Addre
   fail("idempotency_mismatch", `${message} ${see(id)}`);
 }
 
+/** A nonce pays once. Throws if the relay has a payment of another amount with it. */
+function requireValue({ amount_token: made, id }: Relayed, amountToken: bigint): void {
+  if (BigInt(made) === amountToken) return;
+  const [has, is] = [BigInt(made), amountToken].map((token) => formatDecimal(token, 6));
+  fail("payment_refused", `This payment is $${is}. The relay has one of $${has} with the same nonce. ${see(id)}`);
+}
+
 /**
  * Waits until the payment is on the chain, and either the balance covers the request or the credit is in it: then the
  * reserve decides. Throws 503 after a while, and when the client leaves: the dollars are credited all the same.
@@ -125,11 +138,12 @@ async function awaitCredit(
     credential: VerifiedCredential;
     neededNanoUsd: NanoUsd;
     at: number;
+    endsAt: number;
     client: string | undefined;
     clientGone: AbortSignal | null;
   },
 ): Promise<Relayed> {
-  const { credential, neededNanoUsd, at, client, clientGone } = waiting;
+  const { credential, neededNanoUsd, at, client, clientGone, endsAt } = waiting;
   const { clock, timers, ledger } = gateway.environment;
   let { payment } = waiting;
   let wasCredited = false;
@@ -144,7 +158,7 @@ async function awaitCredit(
     wasCredited = state === "credited";
     if (clientGone?.aborted === true || clock.now() >= at + CREDIT_WAIT.mostMs) {
       const where = transaction === null ? "" : ` Its transaction is ${transaction}.`;
-      const message = `Your payment is on its way, and not in the balance yet.${where} Send the same request with the same payment again: it pays once.`;
+      const message = `Your payment is on its way, and not in the balance yet.${where} Send the same request with the same payment again until ${new Date(endsAt).toISOString()}: it pays once. After that ${inBalance(credential.subject)}.`;
       fail("chain_unavailable", `${message} ${see(id)}`, { retryAfterS: 5 });
     }
     await pause(timers, CREDIT_WAIT.eachMs, clientGone ?? undefined);
@@ -153,13 +167,23 @@ async function awaitCredit(
   }
 }
 
-/** Nothing is written for a signer before a payment is made, because anyone can sign. */
-async function requireRoomForKey({ credentials, environment }: Gateway, payer: Address, at: number): Promise<void> {
+/**
+ * Throws unless the account's key of paid requests allows this one, or can be made. Nothing is written for a signer before
+ * a payment is made, because anyone can sign. The figures of the key's limits are told to nobody.
+ */
+async function requireKey({ credentials, environment }: Gateway, payer: Address, needs: KeyNeeds): Promise<void> {
+  const { at } = needs;
   const { credential, keyId } = credentials.ofPayments(payer);
   const keys = await environment.ledger.read(credential.partition, { type: "keys", at });
   const made = keys.find(({ key }) => key.id === keyId);
-  if (made === undefined ? keys.length < MAX_KEYS_PER_ACCOUNT : made.key.digest === credential.payer.digest) return;
-  noKey("the payment was not sent");
+  const isUsable =
+    made === undefined ? keys.length < MAX_KEYS_PER_ACCOUNT : made.key.digest === credential.payer.digest;
+  if (!isUsable) noKey("the payment was not sent");
+  if (made === undefined || refusedByKey(made, needs) === null) return;
+  const message =
+    "This request is above a limit, or outside the models, of the account's key `x402 payments`, so the payment was not " +
+    `sent now. The wallet changes them: POST /api/v1/keys/{id}/limit. If it was made before, ${inBalance(payer)}.`;
+  fail("payment_refused", message);
 }
 
 /** Makes the key of an account's paid requests. Its text is told nobody. The account's owner can revoke it. */

@@ -7,6 +7,7 @@ import { reserve } from "@inference/ledger/testing/example";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { errorAnswer } from "@inference/protocol/wire/answers";
 import type { Address, Hex } from "viem";
+import { startStack } from "./testing/stack.ts";
 import { startX402Stack, type X402Stack, x402Payer } from "./testing/x402-stack.ts";
 
 /** The outcome of a paid request if relay, chain, client or account fail. */
@@ -24,7 +25,8 @@ after(() => x402.stop());
 const paidTimes = () => x402.asked.filter((asked) => asked === "POST /payments").length;
 const send = (headers: Record<string, string>, init: RequestInit = chat(), to = url) => fetch(to, { ...init, headers });
 /** A payment that is valid at the gateway's time. */
-const payment = (change: { value?: string; account?: ReturnType<typeof x402Payer>["account"] } = {}) => {
+type Change = { value?: string; nonce?: Hex; account?: ReturnType<typeof x402Payer>["account"] };
+const payment = (change: Change = {}) => {
   const { account = x402Payer().account, ...terms } = change;
   const validBefore = String(Math.floor(x402.stack.now() / 1_000) + 300);
   return x402Payment(account, { validBefore, ...terms });
@@ -49,7 +51,9 @@ test("a payment without a credit in time is on its way: the same again is served
   const late = await send(headers);
   const text = await late.text();
   deepEqual([late.status, late.headers.get("x-should-retry")], [503, "true"], text);
+  const end = new Date(Number(authorization.validBefore) * 1_000).toISOString();
   match(text, /on its way, and not in the balance yet.*0x5{64}.*top-up\/0x/);
+  ok(text.includes(`until ${end}: it pays once. After that its dollars are in the balance`), text);
   x402.does.credits = "at once";
   await x402.credit(authorization);
   equal((await send(headers)).status, 200);
@@ -120,6 +124,58 @@ test("a key's own limit and models refuse before the payment, and its balance co
     match(await (await send({ ...headers, authorization: `Bearer ${key}` })).text(), code);
   }
   equal(paidTimes(), 0);
+});
+
+test("a limit on the key for paid requests refuses before the payment, without a figure, and the owner's key does not need it", async () => {
+  const account = x402Payer().account;
+  const payer = account.address.toLowerCase() as Address;
+  equal((await send((await payment({ account })).headers)).status, 200);
+  const { keyId, credential } = x402.stack.credentials.ofPayments(payer);
+  const at = x402.stack.now();
+  const terms = { at, keyId, nonce: "a limit", nonceExpiresAt: at + 60_000 };
+  await x402.stack.put(credential.partition, { type: "setKeyTerms", id: "a limit", ...terms, window: "lifetime", limitNanoUsd: 77 });
+  x402.asked.splice(0);
+  const { headers } = await payment({ account });
+  const refused = await send(headers, chat("again"));
+  const { error } = errorAnswer.parse(await refused.json());
+  deepEqual([refused.status, error.code], [402, "payment_refused"]);
+  match(error.message, /above a limit.*`x402 payments`.*not sent now/);
+  doesNotMatch(error.message, /77/);
+  equal(paidTimes(), 0);
+  const { key } = await x402.stack.addKey(payer);
+  equal((await send({ ...headers, authorization: `Bearer ${key}` }, chat("again"))).status, 200);
+});
+
+test("a second amount with the nonce of another payment is refused, and spends nothing of its signer's balance", async () => {
+  const account = x402Payer().account;
+  const payer = account.address.toLowerCase() as Address;
+  const { key } = await x402.stack.account(0, { address: payer });
+  x402.does.credits = "never";
+  const small = await payment({ account });
+  match(await (await send({ ...small.headers, authorization: `Bearer ${key}` })).text(), /not in the balance yet/);
+  await x402.stack.account(1_000_000_000, { address: payer });
+  const nonce = small.authorization.nonce as Hex;
+  const large = await send((await payment({ account, nonce, value: "900000" })).headers);
+  const { error } = errorAnswer.parse(await large.json());
+  deepEqual([large.status, error.code], [402, "payment_refused"]);
+  match(error.message, /is \$0\.9\. The relay has one of \$0\.1 with the same nonce/);
+  const { settledNanoUsd, heldNanoUsd } = await x402.stack.balance(payer);
+  deepEqual([settledNanoUsd, heldNanoUsd], [0, 0]);
+});
+
+test("a payment's copies count for the networks that send them, and not for its payer's", async () => {
+  await using stack = await startStack({
+    relay: x402.relay,
+    operator: { accountRequestsPerMinute: 3, addressHeader: "x-address" },
+  });
+  const { headers } = await payment();
+  const from = (address: string) =>
+    send({ ...headers, "x-address": address }, chat("x", { model: "no-such" }), `${stack.url}/api/v1/chat/completions`);
+  const statuses: number[] = [];
+  for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]) {
+    statuses.push((await from(address)).status);
+  }
+  deepEqual(statuses, [404, 404, 404, 429, 404]);
 });
 
 test("a revoked key for paid requests refuses payments before they are made", async () => {

@@ -1,6 +1,4 @@
-import type { Refusal, UsedModel } from "@inference/ledger/commands";
-import { allowsUse, excessOf } from "@inference/ledger/key-limits";
-import { type BudgetView, limitBudget } from "@inference/ledger/reads";
+import type { UsedModel } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { VerifiedCredential } from "../../auth/credentials.ts";
@@ -9,7 +7,7 @@ import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";
-import { type Refused, refusedError } from "./key-refusal.ts";
+import { type Refused, refusedByKey, refusedError, shortOf } from "./key-refusal.ts";
 
 /** The payer of a request, and its key at the provider. */
 export type Funding = {
@@ -92,29 +90,15 @@ async function exhausted(
 ): Promise<Refused | null> {
   const { ledger } = gateway.environment;
   const { partition } = credential;
-  const short = (budget: Refusal["budget"], view: BudgetView, more: NanoUsd = 0): Refused | null => {
-    const { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt } = view;
-    if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd) + more) return null;
-    const refusal = { cause: "settled" as const, neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0 };
-    return { status: "refused", refusal: { budget, ...refusal, window, resetsAt } };
-  };
   const { keyId } = await readCredential(gateway.environment.ledger, credential, at);
-  if (keyId === null) return short("capacity", await ledger.read(partition, { type: "capacity", at }));
+  if (keyId === null) return shortOf("capacity", await ledger.read(partition, { type: "capacity", at }), neededNanoUsd);
   const [balance, key] = await Promise.all([
     ledger.read(partition, { type: "balance", at }),
     ledger.read(partition, { type: "key", at, keyId }),
   ]);
-  const refused = short("balance", balance, moreNanoUsd);
+  const refused = shortOf("balance", balance, neededNanoUsd, moreNanoUsd);
   if (refused !== null || key === null) return refused;
-  if (models !== undefined && !allowsUse(key.terms, models)) return { status: "model_not_allowed", terms: key.terms };
-  for (const counted of key.limits) {
-    const { unit } = counted.limit;
-    const needed = { nano_usd: neededNanoUsd, requests: 1, tokens }[unit];
-    const excess = excessOf({ ...counted, held: 0 }, needed, at);
-    if (excess !== undefined)
-      return unit === "nano_usd" ? short("key", limitBudget(counted)) : { status: "limited", excess };
-  }
-  return null;
+  return refusedByKey(key, { at, neededNanoUsd, tokens, ...(models === undefined ? {} : { models }) });
 }
 
 /** For a time when not all can be served: throws 503 `overloaded` for a payer that has nothing to spend. */

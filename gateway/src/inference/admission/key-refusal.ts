@@ -1,7 +1,9 @@
-import type { Excess, KeyTerms, ReserveReply } from "@inference/ledger/commands";
-import { allowsUse } from "@inference/ledger/key-limits";
+import type { Excess, KeyTerms, Refusal, ReserveReply, UsedModel } from "@inference/ledger/commands";
+import { allowsUse, excessOf } from "@inference/ledger/key-limits";
+import { type BudgetView, type KeyView, limitBudget } from "@inference/ledger/reads";
 import { GatewayError } from "@inference/protocol/errors";
 import { keyLimitName } from "@inference/protocol/key-limit";
+import type { NanoUsd } from "@inference/protocol/money";
 import type { Spender } from "../../auth/spender.ts";
 import type { Quote } from "../../pricing/quote.ts";
 import { mostTokens, type Order, usedTerms } from "../requests/order.ts";
@@ -11,6 +13,37 @@ const RAISE = "The wallet can change the key's terms: POST /api/v1/keys/{id}/lim
 
 /** Why the ledger admits no request now: a budget, a limit on requests or tokens, or the terms of models. */
 export type Refused = Extract<ReserveReply, { status: "refused" | "limited" | "model_not_allowed" }>;
+
+/** A request's needs at a time. `models`: undefined for any. */
+export type KeyNeeds = { at: number; neededNanoUsd: NanoUsd; tokens: number; models?: readonly UsedModel[] };
+
+/** The refusal of a request by its key's terms or limits, null if there is none. Requests in flight do not count. */
+export function refusedByKey(
+  { terms, limits }: KeyView,
+  { at, neededNanoUsd, tokens, models }: KeyNeeds,
+): Refused | null {
+  if (models !== undefined && !allowsUse(terms, models)) return { status: "model_not_allowed", terms };
+  for (const counted of limits) {
+    const { unit } = counted.limit;
+    const needed = { nano_usd: neededNanoUsd, requests: 1, tokens }[unit];
+    const excess = excessOf({ ...counted, held: 0 }, needed, at);
+    if (excess === undefined) continue;
+    return unit === "nano_usd" ? shortOf("key", limitBudget(counted), neededNanoUsd) : { status: "limited", excess };
+  }
+  return null;
+}
+
+/** The refusal of a budget whose unsettled amount, and `more`, are less than the cost; null if they cover it. */
+export function shortOf(
+  budget: Refusal["budget"],
+  { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt }: BudgetView,
+  neededNanoUsd: NanoUsd,
+  more: NanoUsd = 0,
+): Refused | null {
+  if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd) + more) return null;
+  const refusal = { cause: "settled" as const, neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0 };
+  return { status: "refused", refusal: { budget, ...refusal, window, resetsAt } };
+}
 
 /**
  * A refusal as an error.

@@ -7,6 +7,8 @@ import { type Stack, startStack } from "./stack.ts";
 /** A gateway with a relay. */
 export type X402Stack = Pick<X402Relay, "asked" | "does" | "execute" | "credit"> & {
   stack: Stack;
+  /** For another gateway. */
+  relay: X402Relay;
   /** Takes the gateway's clock ahead. */
   pass(ms: number): void;
   stop(): Promise<void>;
@@ -22,7 +24,7 @@ export async function startX402Stack(): Promise<X402Stack> {
   relay.put = stack.put;
   return {
     ...relay,
-    stack,
+    ...{ stack, relay },
     pass(ms) {
       relay.aheadMs += ms;
     },
