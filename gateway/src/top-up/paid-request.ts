@@ -168,8 +168,8 @@ async function awaitCredit(
 }
 
 /**
- * Throws unless the account's key of paid requests allows this one, or can be made. Nothing is written for a signer before
- * a payment is made, because anyone can sign. The figures of the key's limits are told to nobody.
+ * Throws unless the account's key of paid requests allows this one, or can be made. Nothing is written for a signer
+ * before a payment is made, because anyone can sign. The figures of the key's limits are told to nobody.
  */
 async function requireKey({ credentials, environment }: Gateway, payer: Address, needs: KeyNeeds): Promise<void> {
   const { at } = needs;

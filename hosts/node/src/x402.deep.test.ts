@@ -133,7 +133,13 @@ test("a limit on the key for paid requests refuses before the payment, without a
   const { keyId, credential } = x402.stack.credentials.ofPayments(payer);
   const at = x402.stack.now();
   const terms = { at, keyId, nonce: "a limit", nonceExpiresAt: at + 60_000 };
-  await x402.stack.put(credential.partition, { type: "setKeyTerms", id: "a limit", ...terms, window: "lifetime", limitNanoUsd: 77 });
+  await x402.stack.put(credential.partition, {
+    type: "setKeyTerms",
+    id: "a limit",
+    ...terms,
+    window: "lifetime",
+    limitNanoUsd: 77,
+  });
   x402.asked.splice(0);
   const { headers } = await payment({ account });
   const refused = await send(headers, chat("again"));
