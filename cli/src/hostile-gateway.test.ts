@@ -1,6 +1,8 @@
 import { equal, match, ok } from "node:assert/strict";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { generatePrivateKey } from "viem/accounts";
 import { makeTerminal } from "./testing/in-process.ts";
@@ -29,7 +31,7 @@ const server = createServer((request, response) => {
   request.resume();
   answer(response);
 });
-const { infer, remove } = makeTerminal({ INFERENCE_API_KEY: "ik_none" });
+const { home, infer, remove } = makeTerminal({ INFERENCE_API_KEY: "ik_none" });
 let gateway = "";
 
 before(async () => {
@@ -119,4 +121,45 @@ test("text of a model or a gateway does not steer the terminal", async () => {
     response.writeHead(401).end(JSON.stringify({ error: { code: "x", message: steering, param: null } }));
   };
   match((await infer("credits", "--gateway", gateway)).stderr, /^a\]52;c;aGk=b2Jcd\n$/);
+});
+
+const listing = (model: object) => (response: ServerResponse) => {
+  const shown = {
+    ...{ id: "a", object: "model", created: 0, owned_by: "b", type: "text", display_name: "a", context_length: 1 },
+    ...{ created_at: "2026-11-28T00:00:00Z", max_input_tokens: 1, max_tokens: 1 },
+    ...{ pricing: { prompt: "1", completion: "1" }, ...model },
+  };
+  response.end(JSON.stringify({ data: [shown], ...shown }));
+};
+
+test("a name of the gateway fills one cell of a table, in the order of its letters", async () => {
+  answer = listing({ id: "a\nb  free\t\u202egnol" });
+  const { stdout } = await infer("models", "--gateway", gateway);
+  match(stdout, /^model .*\na b free gnol +text/);
+});
+
+test("setup writes nothing of a gateway that would be more than a value in a tool's file or in a shell", async () => {
+  for (const id of ['a"\n[mcp_servers.b]\ncommand = "sh', "a$(id)", "a;id", "a\\u0022", "a b"]) {
+    answer = listing({ id });
+    for (const tool of ["codex", "openwebui", "goose"]) {
+      const { code, stdout, stderr } = await infer("setup", tool, "--gateway", gateway);
+      equal(code, 1, stdout);
+      match(stderr, /--model names another/);
+    }
+  }
+  answer = listing({ context_length: '1"\nx="' });
+  equal((await infer("setup", "codex", "--gateway", gateway)).code, 1);
+  equal((await infer("setup", "openwebui", "--gateway", `${gateway}/$(id)`)).code, 1);
+});
+
+test("setup replaces what a project put in the place of its draft and its backup, and follows no link of it", async () => {
+  answer = listing({});
+  const [own, folder] = [join(home, "own"), join(home, ".claude")];
+  mkdirSync(folder);
+  writeFileSync(own, "mine");
+  writeFileSync(join(folder, "settings.local.json"), "{}");
+  for (const name of ["new", "before-infer"]) symlinkSync(own, join(folder, `settings.local.json.${name}`));
+  equal((await infer("setup", "claude-code", "--gateway", gateway)).code, 0);
+  equal(readFileSync(own, "utf8"), "mine");
+  equal(readFileSync(join(folder, "settings.local.json.before-infer"), "utf8"), "{}");
 });

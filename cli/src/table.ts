@@ -1,4 +1,5 @@
 import { styled, widthOf, wrapped } from "./layout.ts";
+import { onOneLine } from "./printable.ts";
 
 /** The least width of the last column in a table that is too wide. Below it each row becomes a block of lines. */
 const LEAST_LAST_COLUMN = 14;
@@ -11,10 +12,11 @@ const LEAST_LAST_COLUMN = 14;
  */
 export function table(
   titles: readonly string[],
-  rows: readonly (readonly string[])[],
+  texts: readonly (readonly string[])[],
   { empty, columns }: { empty: string; columns: number },
 ): string {
-  if (rows.length === 0) return empty;
+  if (texts.length === 0) return empty;
+  const rows = texts.map((row) => row.map(onOneLine));
   const width = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
   const last = titles.length - 1;
   const before = width.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
@@ -41,5 +43,5 @@ export function table(
 export function fields(pairs: readonly (readonly [string, string] | undefined)[]): string {
   const shown = pairs.filter((pair) => pair !== undefined);
   const width = Math.max(...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd()).join("\n");
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`.trimEnd()).join("\n");
 }

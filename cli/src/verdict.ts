@@ -4,6 +4,7 @@ import type { ExitCode, OptionSpecs } from "./command.ts";
 import type { Context } from "./context.ts";
 import { styled } from "./layout.ts";
 import { withDollars } from "./money.ts";
+import { onOneLine } from "./printable.ts";
 
 const outcome = z.enum(["pass", "fail", "skipped"]);
 
@@ -55,8 +56,3 @@ const words = {
   fail: "NOT VERIFIED: a check failed.",
   skipped: "Not verified in full: nothing failed, and a check could not be made.",
 };
-
-/** A name from the gateway must not look like a line of the verdict. */
-function onOneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ");
-}

@@ -1,4 +1,5 @@
 import {
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -55,6 +56,7 @@ export const setup = command({
     if (options.undo === true) return undo(context, tool);
     const connection = connectAsAnyone(context, options);
     const { id: model, context_length: contextLength } = await chooseModel(context, connection, options.model);
+    requirePlain([connection.gateway, model, ...(contextLength === null ? [] : [String(contextLength)])]);
     const found = toolSetups({ baseUrl: connection.gateway, model, contextLength }).find(({ id }) => id === tool);
     if (found === undefined) throw new UsageError(`There is no \`${tool}\`.`);
     const { code, keyVariable } = found;
@@ -97,6 +99,13 @@ async function chooseModel(context: Context, connection: Connection, option?: st
   const gaps = codingGaps(model);
   if (gaps.length > 0) say(`\`${named}\` may not do for a coding tool: ${gaps.join(", and ")}.`);
   return model;
+}
+
+/** A gateway's word becomes a value in a tool's file and in a shell: it must not be more. Throws `CommandError`. */
+function requirePlain(texts: readonly string[]): void {
+  const odd = texts.find((text) => !/^[\w.:/@+~-]+$/.test(text));
+  if (odd === undefined) return;
+  throw new CommandError(`\`${odd}\` cannot be in a tool's configuration. --model names another model.`);
 }
 
 /** The most models to choose from. All are in `infer models`. */
@@ -165,9 +174,12 @@ function writeWhole(path: string, content: string, file: SetupFile): string | un
   mkdirSync(dirname(path), { recursive: true });
   const backup = `${path}.before-infer`;
   const isFirst = existsSync(path) && !hasSetup(readFileSync(path, "utf8"), file);
-  if (isFirst) copyFileSync(path, backup);
+  const draft = `${path}.new`;
+  // A project may have links at these names, to files of yours.
+  for (const name of isFirst ? [draft, backup] : [draft]) rmSync(name, { force: true });
+  if (isFirst) copyFileSync(path, backup, constants.COPYFILE_EXCL);
   const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o600;
-  writeFileSync(`${path}.new`, content, { mode });
-  renameSync(`${path}.new`, path);
+  writeFileSync(draft, content, { mode, flag: "wx" });
+  renameSync(draft, path);
   return isFirst ? backup : undefined;
 }
