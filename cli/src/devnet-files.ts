@@ -17,13 +17,13 @@ const readyFile = z.looseObject({
 export type ReadyFile = z.infer<typeof readyFile>;
 
 export function readReadyFile(file: string): ReadyFile {
-  let text: string;
+  let content: unknown;
   try {
-    text = readFileSync(file, "utf8");
+    content = JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    throw new CommandError(`No devnet runs: there is no ${file}. Start one with \`npm start\`.`);
+    throw new CommandError(`No devnet runs: ${file} cannot be read. Start one with \`npm start\`.`);
   }
-  const ready = readyFile.safeParse(JSON.parse(text));
+  const ready = readyFile.safeParse(content);
   if (ready.success) return ready.data;
   throw new CommandError(`${file} is of another version: start the devnet again.`);
 }
