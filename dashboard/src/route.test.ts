@@ -19,6 +19,8 @@ test("links of before, with a hash, lead to the same page", () => {
     "#/spending": "/activity",
     "#/receipt/req_1": "/activity/req_1",
     "#/verify?receipt=req_1": "/verify?receipt=req_1",
+    "#//evil.example/keys": "/evil.example/keys",
+    "#/\\evil.example": "/evil.example",
     "#/login?callback=http://127.0.0.1:1/&state=a": "/login?callback=http://127.0.0.1:1/&state=a",
   };
   for (const [hash, path] of Object.entries(links)) equal(pathOfOldLink(hash, ""), path);

@@ -28,7 +28,8 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
 /** The new address of an old link, such as `/#/receipt/abc`; null: it is not an old link. `search` is the page's. */
 export function pathOfOldLink(hash: string, search: string): string | null {
   if (!hash.startsWith("#/")) return null;
-  const [path = "", query = ""] = hash.slice(2).split("?", 2);
+  // Two slashes would begin the address of another host.
+  const [path = "", query = ""] = hash.replace(/^#[/\\]+/, "").split("?", 2);
   const [place = "", ...rest] = path.split("/");
   const kept = [search.replace(/^\?/, ""), query].filter((part) => part !== "").join("&");
   return `/${[RENAMED.get(place) ?? place, ...rest].join("/")}${kept === "" ? "" : `?${kept}`}`;

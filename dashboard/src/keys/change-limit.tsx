@@ -6,7 +6,8 @@ import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Failure, Field } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { type LimitWindow, LimitWindows, windowWords } from "./limit-window.tsx";
+import { windowWords } from "./key-sentence.ts";
+import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
 import { SignedText } from "./signed-text.tsx";
 
 /** A lower limit needs the session alone. Everything else is signed. */

@@ -8,7 +8,8 @@ import { now } from "../clock.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Amount, Failure, Field, Segments } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
-import { keySentence, type LimitWindow, resetTerm, WINDOWS } from "./limit-window.tsx";
+import { keySentence } from "./key-sentence.ts";
+import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.tsx";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
 

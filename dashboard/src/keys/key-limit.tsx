@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { now } from "../clock.ts";
 import { day, usd } from "../format.ts";
 import { Amount, Meter } from "../parts.tsx";
-import { windowWords } from "./limit-window.tsx";
+import { windowWords } from "./key-sentence.ts";
 
 /** A key with a limit: its name, what is left, and when the limit resets. */
 export function KeyLimit({ apiKey }: { apiKey: ApiKey }): ReactNode {

@@ -3,6 +3,7 @@ import type { ApiKey, KeyTerms } from "@inference/sdk/keys";
 import type { ReactNode } from "react";
 import { usd } from "../format.ts";
 import { Field } from "../parts.tsx";
+import { windowWords } from "./key-sentence.ts";
 
 /** The terms of a key beside its first limit: empty texts for those that it does not have. */
 export type MoreTerms = { requests: string; tokens: string; models: string; isPrivate: boolean };
@@ -72,18 +73,14 @@ function modelsOf(text: string): string[] {
   return text.split(",").flatMap((model) => (model.trim() === "" ? [] : [model.trim()]));
 }
 
-const windowWords: Readonly<Record<string, string>> = {
-  limit_daily: "a day",
-  limit_monthly: "a month",
-  limit_lifetime: "lifetime",
-};
-
 /** A key's terms beside its first limit in dollars, in words; empty if it has none. */
 export function moreTermsWords({ limits, models, private: isPrivate, limit_reset: reset }: ApiKey): string {
   const first = `limit_${reset ?? "lifetime"}`;
   const words = limits.flatMap(({ name, unit, limit, remaining }) => {
     if (unit !== "nano_usd") return `${limit} ${unit} a minute`;
-    return name === first ? [] : `${usd(remaining)} left of ${usd(limit)} ${windowWords[name] ?? ""}`;
+    return name === first
+      ? []
+      : `${usd(remaining)} left of ${usd(limit)} ${windowWords[name.replace("limit_", "") as keyof typeof windowWords]}`;
   });
   if (models !== null) words.push(`models ${models.join(", ")}`);
   if (isPrivate) words.push("private models only");

@@ -1,5 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { keySentence } from "../keys/key-sentence.ts";
 import { codeOf, readLogin } from "./code.ts";
 
 test("a login leads back to this computer alone", () => {
@@ -22,13 +23,17 @@ test("a login leads back to this computer alone", () => {
 
 test("the terms are those of the address, in its order, and nothing else", () => {
   const query = new URLSearchParams(
-    "callback=http://127.0.0.1:1/&state=s&name=a&limit=1.50&limit_reset=daily&admin=yes",
+    "callback=http://127.0.0.1:1/&state=s&name=a&limit=1.50&limit_reset=daily&admin=yes&limit_monthly=5&models=b-*",
   );
-  deepEqual(Object.entries(readLogin(query)?.terms ?? {}), [
+  const terms = readLogin(query)?.terms ?? {};
+  deepEqual(Object.entries(terms), [
     ["name", "a"],
     ["limit", "1.50"],
     ["limit_reset", "daily"],
+    ["limit_monthly", "5"],
+    ["models", "b-*"],
   ]);
+  equal(keySentence(terms), "Key a: at most $1.50 a day and $5.00 a month, models b-*, no expiry");
 });
 
 test("the code is what a program reads: base64url of JSON in UTF-8", () => {

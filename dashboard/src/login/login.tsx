@@ -5,7 +5,7 @@ import { requireAccount } from "@inference/sdk/send";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { keySentence } from "../keys/limit-window.tsx";
+import { keySentence } from "../keys/key-sentence.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Card, Failure, Head, Note } from "../parts.tsx";
 import { useRoute } from "../route.ts";
