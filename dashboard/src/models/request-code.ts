@@ -28,9 +28,9 @@ export function codeOf(request: CodedRequest): CodeTab[] {
 
 request = urllib.request.Request(
     "${url}",
-    data=json.dumps(${python(body, 4)}).encode(),
+    data=json.dumps(${indented(body, 4)}).encode(),
     headers={
-        "Authorization": f"Bearer {${pythonKey(request.key)}}",
+        "Authorization": "Bearer " + ${pythonKey(request.key)},
         "Content-Type": "application/json",
     },
 )
@@ -119,7 +119,7 @@ client = OpenAI(
     api_key=${pythonKey(key)},
 )
 stream = client.chat.completions.create(
-${fields.map(([name, value]) => `    ${name}=${python(value, 4)},\n`).join("")}    stream=True,
+${fields.map(([name, value]) => `    ${name}=${indented(value, 4)},\n`).join("")}    stream=True,
 )
 for part in stream:
     text = part.choices[0].delta.content if part.choices else ""
@@ -166,13 +166,9 @@ function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** JSON with an indent. Python writes its strings, numbers and lists in the same way. */
 function indented(value: unknown, spaces: number): string {
   return JSON.stringify(value, null, spaces).replaceAll("\n", `\n${" ".repeat(spaces)}`);
-}
-
-/** A value as Python writes it. JSON's strings, numbers and lists are Python's. */
-function python(value: unknown, spaces: number): string {
-  return indented(value, spaces);
 }
 
 /** A value as TypeScript writes it, with plain names of fields. */
