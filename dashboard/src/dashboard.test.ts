@@ -136,7 +136,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await go(page, "keys/new");
     await click(page, "Development wallet");
     const first = await createKey(page, "cli", async () => {
-      await page.getByRole("heading", { name: "Key cli: at most $5.00 a month, no expiry" }).waitFor();
+      await page.getByRole("heading", { name: "Key cli: at most $5.00 a month, any model, no expiry" }).waitFor();
       await setRule(page, { method: "personal_sign", does: "reject" });
       await click(page, "Sign and create key");
       await page.getByText("You declined in your wallet").waitFor();

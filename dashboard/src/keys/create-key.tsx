@@ -104,7 +104,7 @@ export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
 
 function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
   const credits = useCredits(wallet);
-  const { models, requests, tokens, isPrivate, window } = form;
+  const { window } = form;
   return (
     <aside className="stack summary">
       <section className="card" aria-labelledby="creates">
@@ -113,27 +113,10 @@ function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
           {keySentence(termsOf(form))}
         </h2>
         <dl className="facts right">
-          <dt>Models</dt>
-          <dd>
-            {models.trim() === "" ? "any" : models}
-            {isPrivate ? ", private only" : ""}
-          </dd>
           {window === "none" || window === "lifetime" ? null : (
             <>
               <dt>Limit resets</dt>
               <dd>{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</dd>
-            </>
-          )}
-          {requests.trim() === "" ? null : (
-            <>
-              <dt>Requests a minute</dt>
-              <dd>{requests}</dd>
-            </>
-          )}
-          {tokens.trim() === "" ? null : (
-            <>
-              <dt>Tokens a minute</dt>
-              <dd>{tokens}</dd>
             </>
           )}
           <dt>Pays from</dt>

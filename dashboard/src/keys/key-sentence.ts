@@ -8,7 +8,7 @@ export const windowWords: Record<LimitReset | "lifetime", string> = {
   lifetime: "lifetime",
 };
 
-/** `Key codex: at most $3.00 a month, until 22 Feb 2027`. */
+/** `Key codex: at most $3.00 a month, any model, until 22 Feb 2027`. */
 export function keySentence({ name, limit, limit_reset: reset, expires_at: end, ...more }: KeyTermTexts): string {
   const limits = [
     [limit, reset ?? "lifetime"],
@@ -19,12 +19,12 @@ export function keySentence({ name, limit, limit_reset: reset, expires_at: end, 
   const most = limits.flatMap(([text, window]) =>
     text === undefined ? [] : `$${dollars(text)} ${windowWords[window]}`,
   );
+  const kind = more.private === "true" ? "private " : "";
   const parts = [
     most.length === 0 ? "your whole balance" : `at most ${most.join(" and ")}`,
     more.requests_per_minute === undefined ? [] : `${more.requests_per_minute} requests a minute`,
     more.tokens_per_minute === undefined ? [] : `${more.tokens_per_minute} tokens a minute`,
-    more.models === undefined ? [] : `models ${more.models}`,
-    more.private === "true" ? "private models only" : [],
+    more.models === undefined ? `any ${kind}model` : `${kind}models ${more.models}`,
     end === undefined ? "no expiry" : Number.isNaN(Date.parse(end)) ? "until …" : `until ${END.format(new Date(end))}`,
   ];
   return `Key ${name ?? "without a name"}: ${parts.flat().join(", ")}`;
