@@ -37,7 +37,7 @@ import {
   go,
   main,
   openWindow,
-  ownDevnet,
+  ownStage,
   pay,
   url,
 } from "./testing/stage.ts";
@@ -47,7 +47,8 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 /** Interrupted payments, rare flows, and accessibility. */
 describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
-  const own = ownDevnet();
+  /** A devnet of its own: the tests halt its relayer and change its day. */
+  const own = ownStage();
 
   describe("loaded again in each state, the page continues: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
@@ -80,7 +81,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       const before = await fundsOf(31_339);
       await beginReloads(page);
       // Halts the relayer until the page was loaded again while it waits.
-      const goOn = await own.haltRelayer();
+      const goOn = await own.devnet.haltRelayer();
       const waits = eventually(async () => (await reloadedStates(page))?.some(isWaiting) === true);
       const arrives = waits.finally(goOn);
       await pay(page, 31_339, "2");

@@ -50,6 +50,11 @@ export function chainName({ chain_id: id, name }: Pick<Chain, "chain_id" | "name
   return spaced.slice(0, 1).toUpperCase() + spaced.slice(1);
 }
 
+/** The name of the chain with this id. */
+export function chainNameIn(directory: Directory | undefined, id: number): string {
+  return chainName(directory?.chains.find((each) => each.chain_id === id) ?? { chain_id: id, name: null });
+}
+
 /** The symbol of the chain's dollar. */
 export function dollarName({ stablecoin }: Chain): string {
   return stablecoin?.symbol ?? "dollars";

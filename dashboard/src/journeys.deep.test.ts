@@ -12,14 +12,14 @@ import type { Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
 import { missingChromium } from "./testing/browser.ts";
 import { SIZES } from "./testing/pictures.ts";
-import { added, ask, CHAT, call, click, devnet, go, main, openWindow, ownDevnet, url } from "./testing/stage.ts";
+import { added, ask, CHAT, call, click, devnet, go, main, openWindow, ownStage, url } from "./testing/stage.ts";
 
 /**
  * Whole ways of a person, counted in steps (a click, an entry, a signature, a command) and timed in machine time. The
  * table is in the dashboard's README. `deploy/README.md` has the operator's way.
  */
 describe("journeys", { skip: missingChromium }, () => {
-  const own = ownDevnet();
+  const own = ownStage();
   const journeys: string[] = [];
   after(() => console.log(`${journeys.join("\n")}\n`));
 
@@ -72,7 +72,7 @@ describe("journeys", { skip: missingChromium }, () => {
     const env = { ...process.env, HOME: home.path, XDG_STATE_HOME: home.path, DEVNET_DIR: own.folder };
     const infer = (...args: string[]) => {
       const running = promisify(execFile)(process.execPath, [file, ...args], { env });
-      // Standard input belongs to the prompt, so the command waits for its end.
+      // What comes on standard input belongs to the prompt, so the command waits for its end.
       running.child.stdin?.end();
       return running;
     };

@@ -2,7 +2,7 @@ import { ShieldCheck } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { placesOf, usd } from "../format.ts";
-import { chainName, type Status, useDirectory } from "../gateway.ts";
+import { chainNameIn, type Status, useDirectory } from "../gateway.ts";
 import { Amount, Note } from "../parts.tsx";
 import { VerdictHead } from "../verify/verdict.tsx";
 import { type ReserveLine, type Reserves, reservesOf } from "./reserves.ts";
@@ -20,10 +20,7 @@ export function ReservesCard({ books, primary_chain_id: primary }: Status): Reac
       </Note>
     );
   }
-  const nameOf = (id: number | null): string => {
-    if (id === null) return "";
-    return chainName(directory.data?.chains.find((each) => each.chain_id === id) ?? { chain_id: id, name: null });
-  };
+  const nameOf = (id: number | null): string => (id === null ? "" : chainNameIn(directory.data, id));
   const reserves = reservesOf(books, primary);
   const { held, claims, heldNanoUsd, claimedNanoUsd } = reserves;
   return (

@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type * as z from "zod";
 import { count, fromNow, placesOf, usd, when } from "../format.ts";
-import { chainName, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
+import { chainNameIn, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
 import { Amount, Card, Head, Note, Read, Stat } from "../parts.tsx";
 import { ReservesCard } from "./reserves.tsx";
@@ -141,8 +141,7 @@ type Service = { name: string; kind: "good" | "warn" | "bad" | ""; now: string }
 function Services(status: StatusData): ReactNode {
   const health = useHealth().data;
   const directory = useDirectory();
-  const nameOf = (id: number): string =>
-    chainName(directory.data?.chains.find((each) => each.chain_id === id) ?? { chain_id: id, name: null });
+  const nameOf = (id: number): string => chainNameIn(directory.data, id);
   return (
     <Card title="Services" isFlush>
       <Table

@@ -23,30 +23,32 @@ let started: Promise<Browser> | undefined;
 after(async () => (await started)?.close());
 
 /** One browser and one devnet serve all tests of this process. */
-export async function startStage(start: () => Promise<typeof devnet> = sharedDevnet): Promise<void> {
+export async function startStage(startDevnet: () => Promise<typeof devnet> = sharedDevnet): Promise<void> {
   started ??= buildDashboard().then(openBrowser);
-  [devnet] = await Promise.all([start(), started]);
+  [devnet] = await Promise.all([startDevnet(), started]);
   url = devnet.ready.gatewayUrl;
 }
 
-/** A devnet of the suite that calls this. Its tests may halt its relayer and change its day. */
-export function ownDevnet(): { readonly folder: string; haltRelayer: Devnet["haltRelayer"] } {
-  const folder = deployedFolder();
-  let own: Devnet | undefined;
+/** The stage with a devnet of its own, for tests that halt its relayer or change its day. */
+export function ownStage(): { folder: string; readonly devnet: Devnet } {
+  const { path: folder, remove } = deployedFolder();
+  const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder };
+  let own: Devnet;
   before(() =>
     startStage(async () => {
-      const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
       own = await startDevnet({ environment, survivesKill: false });
       return own;
     }),
   );
   after(async () => {
     await own?.stop();
-    folder.remove();
+    remove();
   });
   return {
-    folder: folder.path,
-    haltRelayer: async () => (await own?.haltRelayer()) ?? Promise.reject(new Error("The devnet is not started.")),
+    folder,
+    get devnet() {
+      return own;
+    },
   };
 }
 
