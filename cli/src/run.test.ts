@@ -93,8 +93,8 @@ test("at a terminal no line of the help is wider than it, no word is broken, and
 });
 
 test("a table fits a terminal: its last column is wrapped, and in a narrow one each row is a block", () => {
-  const titles = ["name", " price", "about"];
-  const rows = [["alpha", "1.50", "a model of some words"]];
+  const titles = ["name", " price", "until", "about"];
+  const rows = [["alpha", "1.50", "", "a model of some words"]];
   const at = (columns: number) => painted(table(titles, rows, { columns, empty: "" }), false);
   equal(at(80), "name    price  about\nalpha    1.50  a model of some words");
   equal(at(31), "name    price  about\nalpha    1.50  a model of some\n               words");

@@ -6,24 +6,31 @@ const LEAST_LAST_COLUMN = 14;
 
 /**
  * Lines with columns. A column whose title begins with a space is aligned to the right. If they are wider than the
- * terminal, the last column is wrapped, or each row becomes a block of names and values.
+ * terminal, the last column is wrapped, or each row becomes a block of names and values. Empty columns are left out.
  *
  * @param empty The text for no rows.
  */
 export function table(
-  titles: readonly string[],
+  names: readonly string[],
   texts: readonly (readonly string[])[],
   { empty, columns }: { empty: string; columns: number },
 ): string {
   if (texts.length === 0) return empty;
-  const rows = texts.map((row) => row.map(onOneLine));
+  const isUsed = (_: string, column: number): boolean => texts.some((row) => row[column] !== "");
+  const titles = names.filter(isUsed);
+  const rows = texts.map((row) => row.filter(isUsed).map(onOneLine));
   const width = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
   const last = titles.length - 1;
   const before = width.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
   const isWide = before + (width[last] ?? 0) > columns;
   if (isWide && (columns - before < LEAST_LAST_COLUMN || titles[last]?.startsWith(" ") === true)) {
     const block = (row: readonly string[]): string =>
-      fields(titles.map((title, at) => [title.trim(), at === 0 ? styled("bold", row[at] ?? "") : (row[at] ?? "")]));
+      fields(
+        titles.map((title, at) => {
+          const text = row[at] ?? "";
+          return text === "" ? undefined : [title.trim(), at === 0 ? styled("bold", text) : text];
+        }),
+      );
     return rows.map(block).join("\n\n");
   }
   const line = (cells: readonly string[]): string =>

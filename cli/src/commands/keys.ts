@@ -61,7 +61,7 @@ export const keysList = command({
   },
   text: ({ keys }, columns) =>
     table(
-      ["key", "name", "begins and ends with", " spent", "may spend", "until"],
+      ["id", "name", "key", " spent", "may spend", "until"],
       keys.map((key) => [
         ...[key.id, key.name, key.label, usd(key.usage_nano_usd)],
         ...[key.disabled ? "nothing: disabled" : allowanceOf(key), key.expires_at ?? ""],
@@ -165,7 +165,7 @@ async function keyIdOf(connection: Connection, text: string): Promise<string> {
   return (await findKey(connection, text)).id;
 }
 
-/** The the key with this id, or with this name if no other key has it. Throws `CommandError`. */
+/** The key with this id, or with this name if no other key has it. Throws `CommandError`. */
 async function findKey(connection: Connection, text: string): Promise<ApiKey> {
   const keys = await listKeys(connection);
   const byId = keys.find(({ id }) => id === text);
