@@ -79,6 +79,13 @@ test("every file that compose mounts is in the kit, or is a copy of an example, 
   ]);
   const absent = mounted.filter((name) => name !== "backups" && !existsSync(kit + (made.get(name) ?? name)));
   assert.deepEqual(absent, []);
+  const ignored = readFileSync(`${root}.gitignore`, "utf8").split("\n");
+  const secrets = [...made.keys(), ".env", "backups/"].map((name) => `/deploy/${name}`);
+  assert.deepEqual(
+    secrets.filter((name) => !ignored.includes(name)),
+    [],
+    "a secret could be committed",
+  );
 });
 
 test("the image has the pinned Node, and copies folders that exist", () => {
