@@ -4,6 +4,8 @@ import { type AccountResult, type Fault, makeWorld } from "./testing/statements/
 
 /** Settlement by totals, as the ledger does it, played with faults at random. */
 const WORLDS = process.env.DEEP === "1" ? 20_000 : 40;
+const LIMITED_WORLDS = Number(process.env.WORLDS ?? (process.env.DEEP === "1" ? 1_000 : 20));
+const FIRST = Number(process.env.FIRST_SEED ?? 0);
 const STEPS = 600;
 const all: Fault[] = ["network", "reorganize", "foreign", "restoreAccount", "restoreChain", "settlers", "ceiling"];
 const withoutLoss = all.filter((fault) => fault !== "restoreAccount" && fault !== "foreign");
@@ -25,6 +27,16 @@ test("old copies of accounts and foreign postings cost the customer nothing", ()
   }
 });
 
+test("partitions put back at random admit no more than the limits and the named losses, and the books name each", () => {
+  const limited: Fault[] = [...all, "limits", "restoreIdentity", "restoreCeiling"];
+  for (let seed = FIRST; seed < FIRST + LIMITED_WORLDS; seed += 1) {
+    for (const result of play(seed, limited)) {
+      checkAlways(result, seed);
+      checkNamed(result, seed);
+    }
+  }
+});
+
 test("a hold of an old copy is not charged again, also if no party knows of its first end", () => {
   // In each of these worlds a hold was charged twice before copies' holds were released.
   const seeds = process.env.DEEP === "1" ? Array.from({ length: WORLDS }, (_, seed) => seed) : [109, 2475, 2977];
@@ -36,7 +48,11 @@ test("a hold of an old copy is not charged again, also if no party knows of its 
 /** Plays a world to its end. */
 function play(seed: number, faults: readonly Fault[]): readonly AccountResult[] {
   const world = makeWorld({ random: randomOf(seed), accounts: 2, faults: new Set(faults) });
-  for (let step = 0; step < STEPS; step += 1) world.step();
+  try {
+    for (let step = 0; step < STEPS; step += 1) world.step();
+  } catch (error) {
+    throw new Error(`seed ${seed}`, { cause: error });
+  }
   world.quiesce();
   return world.results();
 }
@@ -51,6 +67,13 @@ function checkAlways({ bill, activated, debited, uses, charged, foreign }: Accou
   const isDone = bill.open === null && bill.settledNanoUsd === bill.baseNanoUsd;
   assert.ok(isDone || debited === activated, `seed ${seed}: a statement waits although there is credit`);
   assert.equal(bill.debitedNanoUsd, debited, `seed ${seed}: the account has not heard its final total`);
+}
+
+/** Debits for uses that the account lost are in its alerts, and each debit of somebody else is in the chain's books. */
+function checkNamed({ charged, known, alerted, foreign, unstated }: AccountResult, seed: number): void {
+  const lost = [...charged].reduce((total, [id, amount]) => total + (known.has(id) ? 0 : amount), 0);
+  assert.ok(lost <= alerted, `seed ${seed}: ${lost} were debited for lost uses, and the alerts name ${alerted}`);
+  assert.ok(foreign <= unstated, `seed ${seed}: ${foreign} are foreign, and the chain's books name ${unstated}`);
 }
 
 function sum(uses: ReadonlyMap<string, number>): number {

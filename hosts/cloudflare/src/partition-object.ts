@@ -159,7 +159,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
         const all = [...changes, ...deliveries.map(outboxChange)];
         this.ownRows.write(partition, all);
         written.push(...all);
-        for (const alert of alerts) log("alert", "ledger", { message: alert });
+        for (const alert of alerts) log("alert", "ledger", { message: `${partition}: ${alert}` });
         return reply;
       } catch (error) {
         return { failed: String(error) };

@@ -1,15 +1,26 @@
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
-import { accountPartition, ceilingPartition, chainPartition, type Partition } from "../../messages/partition.ts";
+import { lowerAllowances } from "../../messages/allowances.ts";
+import {
+  accountPartition,
+  ceilingPartition,
+  chainPartition,
+  identityPartition,
+  type Partition,
+} from "../../messages/partition.ts";
 import { answer, type BillView } from "../../messages/reads.ts";
 import { reserveRequest } from "../../messages/reservation.ts";
-import { openMemoryHost, type PartitionCopy } from "../memory-host.ts";
+import type { Saga } from "../../messages/saga.ts";
+import { isRead } from "../../rows/tables.ts";
+import { openMemoryHost, type PartitionCopy, type RunningSaga } from "../memory-host.ts";
 import { makeChain, NANO_PER_TOKEN, type Root, type SettleRecord, type Transaction, totalsOf } from "./contract.ts";
+import { makeLimitTruth } from "./limits.ts";
 
 /**
  * Settlement as a whole: the ledger's accounts and its partition of the chain, settlers, a network that loses, repeats
- * and delays messages, a chain that reorganizes, foreign postings, and restores of old copies. One random number
- * decides each step.
+ * and delays messages, a chain that reorganizes, foreign postings, and restores of old copies. With the fault `limits`
+ * also a daily limit of keys, a ceiling that changes, an identity with its capacity, midnights, requests that run beside
+ * each other, and processes that die. One random number decides each step.
  */
 export type World = {
   step(): void;
@@ -28,6 +39,12 @@ export type AccountResult = {
   /** The part of each use that the leaves of the booked records charge. */
   charged: ReadonlyMap<string, number>;
   foreign: number;
+  /** The uses that the account's rows have. */
+  known: ReadonlySet<string>;
+  /** The sum of the debits that the account's alerts named. */
+  alerted: number;
+  /** The debits that the reconciliations do not count as statements', by the chain's records. */
+  unstated: number;
 };
 
 export type WorldOptions = {
@@ -37,7 +54,17 @@ export type WorldOptions = {
   faults: ReadonlySet<Fault>;
 };
 
-export type Fault = "network" | "reorganize" | "foreign" | "restoreAccount" | "restoreChain" | "settlers" | "ceiling";
+export type Fault =
+  | "network"
+  | "reorganize"
+  | "foreign"
+  | "restoreAccount"
+  | "restoreChain"
+  | "settlers"
+  | "ceiling"
+  | "limits"
+  | "restoreIdentity"
+  | "restoreCeiling";
 
 type Account = {
   address: Address;
@@ -52,10 +79,15 @@ type Account = {
 type Line = { id: string; fromNanoUsd: number; endsAtNanoUsd: number };
 
 const CEILING = 1_000_000;
+/** With the fault `limits`, of a day. */
+const KEY_LIMIT = 1_500;
+const CAPACITY = 1_000;
+const CEILINGS = [1_200, 2_500, 4_000] as const;
 const DUE_AT_ONCE = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
 const start = Date.parse("2027-06-15T12:00:00.000Z");
 const chainBooks = chainPartition(1);
-const payer = { kind: "key", digest: "digest" } as const;
+const key = { kind: "key", digest: "digest" } as const;
+const session = { kind: "session", digest: "session" } as const;
 
 export function makeWorld({ random, accounts: count, faults }: WorldOptions): World {
   const chain = makeChain(CEILING);
@@ -72,6 +104,14 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   /** The records that each settler has sent, and forgets when it restarts. */
   const settlers = [new Set<string>(), new Set<string>()];
   let made = 0;
+  const isLimited = faults.has("limits");
+  const inPieces = isLimited && random() < 0.5;
+  const identity = identityPartition(`0x${"9".repeat(40)}`);
+  const identityCopies: PartitionCopy[] = [];
+  const ceilingCopies: PartitionCopy[] = [];
+  let running: RunningSaga<unknown>[] = [];
+  /** The account after which a lost ceiling is told again; null if it is whole. */
+  let toldAfter: string | null = null;
 
   const below = (limit: number): number => Math.floor(random() * limit);
   const has = (fault: Fault, oneIn: number): boolean => faults.has(fault) && below(oneIn) === 0;
@@ -79,21 +119,40 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   const billOf = ({ partition }: Account): BillView => answer(host.rows(partition), { type: "bill" });
   const dayNow = (): string => utcDay(start + Math.floor(chain.latest() / 20) * DAY_MS);
 
-  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: CEILING });
+  const truth = makeLimitTruth({
+    ...{ now: () => clock.now, rows: host.rows, identity, capacityNanoUsd: CAPACITY, keyNanoUsd: KEY_LIMIT },
+    accounts: accounts.map((account) => ({
+      partition: account.partition,
+      activated: () => totalsOf(chain.at(chain.final()), account.address).activated,
+      hasHeard: () => host.rows(account.partition).get("bill", "bill")?.heardIn === account.epoch,
+    })),
+  });
+
+  function setCeiling(limitNanoUsd: number): void {
+    host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd });
+    truth.setCeiling(limitNanoUsd);
+  }
+
+  setCeiling(isLimited ? CEILINGS[2] : CEILING);
   host.apply(chainBooks, { type: "reread", at: start, readyFrom: 0 });
   for (const account of accounts) {
     const terms = {
-      window: "lifetime",
-      limitNanoUsd: null,
+      window: isLimited ? "day" : "lifetime",
+      limitNanoUsd: isLimited ? KEY_LIMIT : null,
       expiresAt: null,
       nonce: "n",
       nonceExpiresAt: start,
     } as const;
-    const key = { keyId: "key", digest: "digest", label: "", name: "", ...terms };
-    host.apply(account.partition, { type: "createKey", at: start, ...key });
+    const made = { keyId: "key", digest: key.digest, label: "", name: "", ...terms };
+    host.apply(account.partition, { type: "createKey", at: start, ...made });
     account.copies.push(host.copy(account.partition));
     chain.mine([{ type: "activate", account: account.address, amountNanoUsd: NANO_PER_TOKEN }]);
   }
+
+  const opened = { digest: session.digest, address: "0x", agentToken: null, expiresAt: Number.MAX_SAFE_INTEGER };
+  host.apply(identity, { type: "openSession", at: start, ...opened });
+  identityCopies.push(host.copy(identity));
+  ceilingCopies.push(host.copy(ceilingPartition));
 
   function send(deliver: () => void): void {
     if (has("network", 5)) return;
@@ -131,20 +190,49 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     if (!isHeard) return;
     made += 1;
     const id = `use${made}`;
-    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(400), leaseMs: 900_000, payer, detail: "{}" };
+    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(400), leaseMs: 900_000, payer: key, detail: "{}" };
     const running = host.begin(reserveRequest({ ...terms, owner: account.partition, chain: chainBooks }));
     while (running.step());
     if (running.result?.status !== "reserved" || below(4) === 0) return;
     end(account, id);
   }
 
-  function end({ partition, uses }: Account, id: string): void {
+  /** Begins a request, which later steps take further. */
+  function begin(owner: Partition): void {
+    made += 1;
+    const id = `use${made}`;
+    if (owner === identity) host.apply(identity, { type: "setCapacity", at: clock.now, limitNanoUsd: CAPACITY });
+    const payer = owner === identity ? session : key;
+    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(400), leaseMs: 900_000, payer, detail: "{}" };
+    running.push(host.begin(repeating(reserveRequest({ ...terms, owner, chain: chainBooks, inPieces }))));
+  }
+
+  /** A call without an answer is made again. */
+  function* repeating<T>(saga: Saga<T>): Saga<T> {
+    let step = saga.next();
+    while (!step.done) {
+      let reply = yield step.value;
+      if (has("network", 5)) reply = yield step.value;
+      step = saga.next(reply);
+    }
+    return step.value;
+  }
+
+  function goOn(): void {
+    const one = pick(running);
+    if (one?.step() === false) running = running.filter((other) => other !== one);
+  }
+
+  function end({ partition, uses }: Pick<Account, "partition" | "uses">, id: string): void {
     const hold = host.rows(partition).get("receipt", id);
     if (hold === undefined) return;
     const chargeNanoUsd = below(hold.heldNanoUsd + 1);
     const ended = { id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}", snapshot: "" };
     const { status } = host.apply(partition, { type: "settle", ...ended });
-    if (status === "settled" && chargeNanoUsd > 0) uses.set(id, Math.max(uses.get(id) ?? 0, chargeNanoUsd));
+    if (status !== "settled" || hold.state === "settled") return;
+    if (isLimited) host.apply(partition, { type: "settle", ...ended });
+    truth.settled(partition, hold, chargeNanoUsd);
+    if (chargeNanoUsd > 0) uses.set(id, Math.max(uses.get(id) ?? 0, chargeNanoUsd));
   }
 
   function seal({ partition }: Account): void {
@@ -212,13 +300,50 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   }
 
   /** Copies that were made after the chosen one are of a past that is given up: docs/restoring.md. */
+  function putBack(partition: Partition, copies: PartitionCopy[]): void {
+    const at = below(copies.length);
+    const copy = copies[at];
+    if (copy !== undefined) host.putBack(partition, copy);
+    copies.length = Math.min(copies.length, at + 1);
+  }
+
   function restoreAccount(account: Account): void {
-    const at = below(account.copies.length);
-    const copy = account.copies[at];
-    if (copy !== undefined) host.putBack(account.partition, copy);
-    account.copies.length = Math.min(account.copies.length, at + 1);
-    host.apply(account.partition, { type: "releaseHolds", at: clock.now });
-    account.epoch += 1;
+    truth.losing(account.partition, () => {
+      putBack(account.partition, account.copies);
+      host.apply(account.partition, { type: "releaseHolds", at: clock.now });
+      account.epoch += 1;
+    });
+  }
+
+  const owner = { partition: identity, uses: new Map<string, number>() };
+
+  function restoreIdentity(): void {
+    truth.losing(identity, () => {
+      putBack(identity, identityCopies);
+      host.apply(identity, { type: "releaseHolds", at: clock.now });
+    });
+  }
+
+  /** The ceiling is lost, whatever copy of it there is, and the operator has the accounts tell it again. */
+  function loseCeiling(): void {
+    truth.losing(ceilingPartition, () => {
+      putBack(ceilingPartition, ceilingCopies);
+      host.apply(ceilingPartition, { type: "empty", at: clock.now, limit: 1_000 });
+    });
+    setCeiling(pick(CEILINGS) ?? CEILING);
+    toldAfter = "";
+  }
+
+  /** A page of the operator's call, of one account. */
+  function tellAgain(): void {
+    if (toldAfter === null || !isRead(answer(host.rows(chainBooks), { type: "cursor" }))) return;
+    const [account] = answer(host.rows(chainBooks), { type: "payers", after: toldAfter, limit: 1 });
+    if (account === undefined) host.apply(ceilingPartition, { type: "fill" });
+    const told = account === undefined ? undefined : accountPartition(account as Address);
+    toldAfter = account ?? null;
+    if (told === undefined) return;
+    const saga = host.begin(repeating(lowerAllowances(told, { at: clock.now, limit: ceilingPartition })));
+    while (saga.step());
   }
 
   function fault(account: Account): void {
@@ -228,9 +353,14 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     if (has("settlers", 20)) pick(settlers)?.clear();
     if (has("ceiling", 20)) mempool.push({ type: "ceiling", limit: below(3) * 1_000 });
     if (has("reorganize", 20)) mempool.push(...chain.reorganize(1 + below(3)).filter(() => below(5) > 0));
+    if (has("restoreIdentity", 60)) restoreIdentity();
+    if (has("restoreCeiling", 90)) loseCeiling();
+    if (has("limits", 30)) setCeiling(pick(CEILINGS) ?? CEILING);
+    if (has("limits", 60)) running = [];
+    if (has("limits", 100)) clock.now += DAY_MS - (clock.now % DAY_MS) - 1_000;
   }
 
-  const holdsOf = ({ partition }: Account): string[] =>
+  const holdsOf = ({ partition }: Pick<Account, "partition">): string[] =>
     host
       .rows(partition)
       .holds()
@@ -239,12 +369,21 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   function step(): void {
     const account = pick(accounts);
     if (account === undefined) return;
-    clock.now += 1;
+    clock.now += isLimited ? below(5_000) : 1;
     fault(account);
     if (below(6) === 0) account.copies.push(host.copy(account.partition));
+    if (has("restoreIdentity", 6)) identityCopies.push(host.copy(identity));
+    if (has("restoreCeiling", 6)) ceilingCopies.push(host.copy(ceilingPartition));
+    const request = () => (isLimited ? begin(account.partition) : use(account));
+    const limited = [
+      ...[goOn, goOn, goOn, goOn, goOn, goOn, tellAgain, tellAgain],
+      () => begin(identity),
+      () => end(owner, pick(holdsOf(owner)) ?? ""),
+      () => void running.push(host.begin(repeating(lowerAllowances(account.partition, { at: clock.now })))),
+    ];
     const actions = [
-      () => use(account),
-      () => use(account),
+      request,
+      request,
       () => end(account, pick(holdsOf(account)) ?? ""),
       () => seal(account),
       () => nameRoot(account),
@@ -257,12 +396,15 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
       mine,
       follow,
       () => void (below(3) === 0 && activate(account)),
+      ...(isLimited ? limited : []),
     ];
     pick(actions)?.();
+    if (isLimited) truth.check();
   }
 
   function quiesce(): void {
     faults = new Set();
+    for (const one of running) while (one.step());
     mempool.push({ type: "ceiling", limit: Number.MAX_SAFE_INTEGER });
     for (let round = 0; round < 60; round += 1) {
       for (const settler of settlers) {
@@ -296,7 +438,18 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
           .filter(({ root }) => !statements.has(root))
           .reduce((sum, one) => sum + one.amountNanoUsd, 0);
         const charged = chargedByLeaves(own, statements);
-        return { ...totalsOf(state, account.address), bill: billOf(account), uses: account.uses, charged, foreign };
+        const totals = totalsOf(state, account.address);
+        const rows = host.rows(account.partition);
+        const known = new Set(rows.list("use", { limit: 100_000 }).map(({ receipt }) => receipt));
+        const unstated = host
+          .rows(chainBooks)
+          .list("record", { limit: 100_000 })
+          .filter(({ id, isOwn }) => id.startsWith(account.address) && isOwn === 0)
+          .reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+        const alerted = host.alerts
+          .filter((alert) => alert.startsWith(account.partition))
+          .reduce((sum, alert) => sum + Number(/(?:debits|statement) of (\d+)/.exec(alert)?.[1] ?? 0), 0);
+        return { ...totals, bill: billOf(account), uses: account.uses, charged, foreign, known, alerted, unstated };
       }),
   };
 }
