@@ -40,10 +40,14 @@ export const listReconciliations = endpoint({
 });
 
 /** The last day that is reconciled; undefined if none is. */
-export async function lastReconciled({ config, environment }: Gateway): Promise<ReconciliationRow | undefined> {
+export async function lastReconciled(gateway: Gateway): Promise<ReconciliationRow | undefined> {
+  return (await recentDays(gateway)).find(({ closedAt }) => closedAt !== null);
+}
+
+/** The newest day first. */
+export function recentDays({ config, environment }: Gateway): Promise<ReconciliationRow[]> {
   const query = { type: "reconciliations", limit: MOST_OPEN + 1 } as const;
-  const rows = await environment.ledger.read(chainPartition(config.settlement.chainId), query);
-  return rows.find(({ closedAt }) => closedAt !== null);
+  return environment.ledger.read(chainPartition(config.settlement.chainId), query);
 }
 
 /** Usually today, and until 06:00 UTC yesterday. More while the chain finalizes nothing, or the gateway did not run. */

@@ -1,7 +1,7 @@
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import type { SecondaryBooks } from "@inference/protocol/dollars";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
-import type { Reconciliation } from "@inference/protocol/reconciliation";
+import { MOST_NAMED, type Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS } from "@inference/protocol/window";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
@@ -13,7 +13,7 @@ import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
-import { lastReconciled } from "./reconciliations.ts";
+import { lastReconciled, recentDays } from "./reconciliations.ts";
 
 export const getStatus = endpoint({
   method: "GET",
@@ -156,6 +156,21 @@ async function settlement({ config, environment }: Gateway) {
     ...amounts({ waiting: amountNanoUsd }),
     waiting_accounts: accounts,
     oldest_at: isoOrNull(oldestAt),
+    ...(await foreign(gateway)),
+  };
+}
+
+/** The debits of the last days that paid no statement of this ledger, and their accounts. */
+async function foreign(gateway: Gateway) {
+  const days = (await recentDays(gateway)).map(({ detail }) => JSON.parse(detail) as Reconciliation);
+  const named = new Map<string, number>();
+  for (const [account, amount] of days.flatMap(({ foreignOf = {} }) => Object.entries(foreignOf))) {
+    named.set(account, (named.get(account) ?? 0) + amount);
+  }
+  const largest = [...named].sort(([, one], [, other]) => other - one).slice(0, MOST_NAMED);
+  return {
+    ...amounts({ foreign: days.reduce((sum, { foreignNanoUsd }) => sum + foreignNanoUsd, 0) }),
+    foreign_accounts: largest.map(([account, amount]) => ({ account, ...amounts({ foreign: amount }) })),
   };
 }
 

@@ -1,5 +1,5 @@
 import { assertNanoUsd, cappedNanoUsd, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
-import type { Reconciliation } from "@inference/protocol/reconciliation";
+import { MOST_NAMED, type Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Activation, ChunkRecord, Commands, SettledChunk } from "../messages/commands.ts";
 import { deliver } from "../messages/delivery.ts";
@@ -131,14 +131,16 @@ function putChunk({ draft }: Place, chunk: SettledChunk, at: number): void {
   draft.put("chunk", { id, block, transactionHash, day, ...sums });
   const paidAt = Date.parse(day);
   let statementsNanoUsd = 0;
+  const foreign: [account: string, amountNanoUsd: NanoUsd][] = [];
   for (const record of chunk.records) {
     const { account, beforeNanoUsd, amountNanoUsd: amount, root, parts, proof } = record;
     const isOwn = isOwnRecord(draft, record) ? 1 : 0;
     const terms = { amountNanoUsd: amount, root, chunk: id, parts, proof, paidAt, isOwn };
     draft.put("record", { id: recordId(account, beforeNanoUsd), ...terms });
     statementsNanoUsd += isOwn * amount;
+    if (isOwn === 0) foreign.push([account.toLowerCase(), amount]);
   }
-  addToDay(draft, { day, at, amountNanoUsd, statementsNanoUsd });
+  addToDay(draft, { day, at, amountNanoUsd, statementsNanoUsd, foreign });
 }
 
 /** Whether it pays the statement that its account told. An earlier reading of the chain may have found that. */
@@ -156,17 +158,30 @@ function addToDay(
     at,
     amountNanoUsd,
     statementsNanoUsd,
-  }: { day: string; at: number; amountNanoUsd: NanoUsd; statementsNanoUsd: NanoUsd },
+    foreign,
+  }: {
+    day: string;
+    at: number;
+    amountNanoUsd: NanoUsd;
+    statementsNanoUsd: NanoUsd;
+    foreign: readonly (readonly [account: string, amountNanoUsd: NanoUsd])[];
+  },
 ): void {
   const row = draft.get("reconciliation", day);
   if (row !== undefined && row.closedAt !== null) return;
-  const before = row === undefined ? noSums : (JSON.parse(row.detail) as Reconciliation);
+  const before: Reconciliation = row === undefined ? noSums : (JSON.parse(row.detail) as Reconciliation);
+  const foreignOf: Record<string, NanoUsd> = { ...before.foreignOf };
+  for (const [account, amount] of foreign) {
+    const isNamed = account in foreignOf || Object.keys(foreignOf).length < MOST_NAMED;
+    if (isNamed) foreignOf[account] = (foreignOf[account] ?? 0) + amount;
+  }
   const sums: Reconciliation = {
     usesNanoUsd: null,
     statementsNanoUsd: before.statementsNanoUsd + statementsNanoUsd,
     debitedNanoUsd: before.debitedNanoUsd + amountNanoUsd,
     foreignNanoUsd: before.foreignNanoUsd + amountNanoUsd - statementsNanoUsd,
     chunks: before.chunks + 1,
+    ...(Object.keys(foreignOf).length === 0 ? {} : { foreignOf }),
   };
   draft.put("reconciliation", { id: day, at, closedAt: null, unexplainedNanoUsd: 0, detail: JSON.stringify(sums) });
 }

@@ -367,6 +367,10 @@ export const statusAnswer = z.strictObject({
         oldest_at: time
           .nullable()
           .describe("When the oldest use in such a statement was admitted. Null: there is none."),
+        ...amounts("foreign"),
+        foreign_accounts: z
+          .array(z.strictObject({ account: address, ...amounts("foreign") }))
+          .describe("The accounts of the last 31 days' debits that paid no statement of this gateway, at most 50."),
       })
       .nullable()
       .describe("What is posted on chain, as far as the gateway has read its final blocks. Null: it has read none."),

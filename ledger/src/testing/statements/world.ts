@@ -82,7 +82,7 @@ const CEILING = 1_000_000;
 /** With the fault `limits`, of a day. */
 const KEY_LIMIT = 1_500;
 const CAPACITY = 1_000;
-const CEILINGS = [1_200, 2_500, 4_000] as const;
+const CEILINGS = [2_500, 4_000, 6_000] as const;
 const DUE_AT_ONCE = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
 const start = Date.parse("2027-06-15T12:00:00.000Z");
 const chainBooks = chainPartition(1);
@@ -199,6 +199,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
 
   /** Begins a request, which later steps take further. */
   function begin(owner: Partition): void {
+    if (running.length >= 4) return;
     made += 1;
     const id = `use${made}`;
     if (owner === identity) host.apply(identity, { type: "setCapacity", at: clock.now, limitNanoUsd: CAPACITY });
@@ -354,10 +355,10 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     if (has("ceiling", 20)) mempool.push({ type: "ceiling", limit: below(3) * 1_000 });
     if (has("reorganize", 20)) mempool.push(...chain.reorganize(1 + below(3)).filter(() => below(5) > 0));
     if (has("restoreIdentity", 60)) restoreIdentity();
-    if (has("restoreCeiling", 90)) loseCeiling();
+    if (has("restoreCeiling", 120)) loseCeiling();
     if (has("limits", 30)) setCeiling(pick(CEILINGS) ?? CEILING);
     if (has("limits", 60)) running = [];
-    if (has("limits", 100)) clock.now += DAY_MS - (clock.now % DAY_MS) - 1_000;
+    if (has("limits", 150)) clock.now += DAY_MS - (clock.now % DAY_MS) - 1_000;
   }
 
   const holdsOf = ({ partition }: Pick<Account, "partition">): string[] =>
@@ -369,15 +370,17 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   function step(): void {
     const account = pick(accounts);
     if (account === undefined) return;
-    clock.now += isLimited ? below(5_000) : 1;
+    clock.now += isLimited ? below(400) : 1;
     fault(account);
     if (below(6) === 0) account.copies.push(host.copy(account.partition));
     if (has("restoreIdentity", 6)) identityCopies.push(host.copy(identity));
     if (has("restoreCeiling", 6)) ceilingCopies.push(host.copy(ceilingPartition));
     const request = () => (isLimited ? begin(account.partition) : use(account));
     const limited = [
-      ...[goOn, goOn, goOn, goOn, goOn, goOn, tellAgain, tellAgain],
+      ...[request, request, request, tellAgain, tellAgain, mine, follow],
       () => begin(identity),
+      () => activate(account),
+      () => end(account, pick(holdsOf(account)) ?? ""),
       () => end(owner, pick(holdsOf(owner)) ?? ""),
       () => void running.push(host.begin(repeating(lowerAllowances(account.partition, { at: clock.now })))),
     ];
@@ -399,7 +402,9 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
       ...(isLimited ? limited : []),
     ];
     pick(actions)?.();
-    if (isLimited) truth.check();
+    if (!isLimited) return;
+    for (let left = below(5); left > 0; left -= 1) goOn();
+    truth.check();
   }
 
   function quiesce(): void {
