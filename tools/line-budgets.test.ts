@@ -9,7 +9,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1800, tests: 2550 },
-  cli: { product: 4050, tests: 1600 },
+  cli: { product: 4100, tests: 1650 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4600, tests: 10_750 },
   dashboard: { product: 11_000, tests: 2400 },
@@ -19,7 +19,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   "hosts/cloudflare": { product: 2550, tests: 5100 },
   "hosts/node": { product: 2600, tests: 10_350 },
   keeper: { product: 2100, tests: 1650 },
-  ledger: { product: 3700, tests: 5900 },
+  ledger: { product: 3750, tests: 6200 },
   protocol: { product: 3100, tests: 1400 },
   sdk: { product: 3550, tests: 2700 },
   settler: { product: 800, tests: 2350 },

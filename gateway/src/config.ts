@@ -346,9 +346,7 @@ export const upstreamSettings = {
     "UPSTREAM_CHAT_EXTRAS",
     json('{"field":value}')
       .default({})
-      .describe(
-        "Fields that are added to every chat request, for example to disable the provider's hidden prompts.",
-      ),
+      .describe("Fields that are added to every chat request, for example to disable the provider's hidden prompts."),
   ),
   chatOutputField: setting(
     "UPSTREAM_OUTPUT_FIELD",
