@@ -35,6 +35,7 @@ export const x402Quote: RelayQuote = {
   stablecoin: { address: `0x${"2".repeat(40)}`, name: "USD Coin", version: "2", decimals: 6 },
   ...{ fee_token: "20000", fee_to: `0x${"3".repeat(40)}`, least_token: "1000000", longest_s: 86_400 },
   x402: { pay_to: `0x${"4".repeat(40)}`, least_token: "100000" },
+  standing_order: null,
 };
 
 export async function startX402Relay(): Promise<X402Relay> {

@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000;
 type BudgetOptions = {
   dailyBudgetWei: bigint;
   now(): number;
-  /** The table of the account that spends it; the keeper's if absent. */
-  table?: "spent" | "relay_spent";
+  /** The table of its spending; the keeper's if absent. */
+  table?: "spent" | "relay_spent" | "pull_spent";
 };
 
 export function createBudget(database: DatabaseSync, options: BudgetOptions): Budget {

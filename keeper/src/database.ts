@@ -10,6 +10,9 @@ export function openDatabase(file: string): DatabaseSync {
     CREATE TABLE IF NOT EXISTS relay_spent (
       day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id)
     );
+    CREATE TABLE IF NOT EXISTS pull_spent (
+      day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id)
+    );
     CREATE TABLE IF NOT EXISTS cursor (
       chain_id INTEGER PRIMARY KEY, sources TEXT NOT NULL, block INTEGER NOT NULL, block_hash TEXT NOT NULL
     );

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import { receiptOf } from "@inference/contracts/receipt";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -13,6 +14,7 @@ import { type Service, startLoop } from "./process.ts";
 import { startRelay } from "./relay/relay.ts";
 import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
+import { findPulls } from "./standing-orders.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";
 
@@ -32,7 +34,7 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
   const budget = createBudget(database, { dailyBudgetWei, now });
   const account = privateKeyToAccount(key);
   const chains = settings.chains.map((chain) => connectKeeperChain(chain, { account, database, now, log }));
-  const finders = findersOn(chains, settings.minPayment);
+  const finders = [...findersOn(chains, settings.minPayment), ...findPullsOn(chains, settings, { database, now })];
   const alert = limited(options);
 
   async function look({ chain, find }: TaskFinder): Promise<Found> {
@@ -86,6 +88,18 @@ function findersOn(chains: readonly KeeperChain[], minPayment: bigint): TaskFind
   ];
 }
 
+/** Last, because others set how many there are. */
+function findPullsOn(
+  [primary, ...secondaries]: readonly KeeperChain[],
+  { standingOrders }: KeeperSettings,
+  { database, now }: { database: DatabaseSync; now(): number },
+): TaskFinder[] {
+  if (standingOrders === undefined || primary === undefined) return [];
+  const { dailyBudgetWei } = standingOrders;
+  const budget = createBudget(database, { dailyBudgetWei, now, table: "pull_spent" });
+  return [findPulls([primary, ...secondaries], { ...standingOrders, budget, now })];
+}
+
 type Alert = (event: string, fields: Record<string, unknown>) => void;
 
 /** Never throws: a task that fails raises an alert, and the others go on. */
@@ -97,7 +111,8 @@ async function perform(task: Task, { budget, alert, log }: { budget: Budget; ale
     // A call that would revert is not sent, and costs nothing.
     const { result } = await chain.reader.simulateContract({ ...call, value, account: chain.writer.account });
     if (typeof result === "bigint" && result < atLeast) return;
-    const spent = await send(chain, call, value, budget);
+    const spent = await send(chain, call, value, task.budget ?? budget);
+    if (spent.outcome !== "budget exhausted") task.onSent?.(spent.outcome);
     if (spent.outcome === "budget exhausted") {
       alert("budget exhausted", { ...fields, leftWei: String(spent.leftWei), mostWei: String(spent.mostWei) });
     } else log("info", spent.outcome, { ...fields, hash: spent.hash });

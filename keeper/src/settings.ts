@@ -50,6 +50,15 @@ const relaySettings = fields({
   dailyBudgetWei: amount,
 });
 
+const standingOrderSettings = fields({
+  /** Dollars are pulled for an owner whose credit on chain is below this, in token units. */
+  below: amount,
+  /** The least amount of a pull, in token units. An order with a smaller maximum per day is ignored. */
+  least: amount,
+  /** The maximum cost of pulls on each chain in a UTC day, apart from the keeper's own. */
+  dailyBudgetWei: amount,
+});
+
 const fileSettings = fields({
   /** SQLite: the amount spent today, the last block read of each chain, and the open items. */
   databaseFile: text,
@@ -60,6 +69,8 @@ const fileSettings = fields({
   minPayment: amount,
   /** Sends payments that programs signed, for the gateway. Absent: there is no relay. */
   relay: relaySettings.optional(),
+  /** Pulls dollars by the orders of owners that name the keeper's account. Needs `relay`, which publishes it. */
+  standingOrders: standingOrderSettings.optional(),
   /** The primary chain first. */
   chains: listOf(chainSettings).refine(
     isPrimaryFirst,
@@ -72,6 +83,7 @@ const fileSettings = fields({
  * and the secret that it shares with the gateway.
  */
 export type KeeperSettings = Omit<z.output<typeof fileSettings>, "relay"> & { key: Hex; relay?: RelaySettings };
+export type StandingOrderSettings = z.output<typeof standingOrderSettings>;
 export type RelaySettings = z.output<typeof relaySettings> & { key: Hex; secret: string };
 export type KeeperChainSettings = z.output<typeof chainSettings>;
 export type RelayChainSettings = z.output<typeof relayChainSettings>;
@@ -84,6 +96,9 @@ export function readKeeperSettings(variables: Variables): KeeperSettings {
   const read = fileSettings.safeParse(readFile(variables.KEEPER_FILE));
   const wrong = read.success ? [] : sentencesOf(read.error);
   const relay = read.success ? read.data.relay : undefined;
+  if (relay === undefined && read.data?.standingOrders !== undefined) {
+    wrong.unshift("standingOrders needs relay, which tells owners whom their orders must name.");
+  }
   if (relay !== undefined) wrong.unshift(...relayProblems({ key, relayKey, secret }));
   if (!isKey(key)) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
   if (!read.success || !isKey(key) || wrong.length > 0) throw new SettingsError(wrong.join(" "));

@@ -1,4 +1,5 @@
 import type { Abi, Address } from "viem";
+import type { Budget } from "./budget.ts";
 import type { KeeperChain } from "./keeper-chain.ts";
 
 /** A call that is open to anyone. */
@@ -11,6 +12,10 @@ export type Task = {
   valueWei?(): Promise<bigint>;
   /** The least result that is worth the gas, in token units; any if absent. */
   atLeast?: bigint;
+  /** The budget that it spends; the keeper's if absent. */
+  budget?: Budget;
+  /** Called when its transaction is in a block. */
+  onSent?(outcome: "done" | "reverted"): void;
   /** Errors of the contract if the call is too early, or somebody else has made it. */
   notDue: readonly string[];
 };

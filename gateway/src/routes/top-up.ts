@@ -19,8 +19,8 @@ export const getTopUpQuotes = endpoint({
   group,
   title: "What a top-up without gas costs",
   about:
-    "On each chain where a relay sends signed payments: its fee, the least amount, and who gets the fee. Empty " +
-    "where the operator runs no relay.",
+    "On each chain where a relay sends signed payments: its fee, the least amount, and who gets the fee, and " +
+    "the terms of auto top-ups by a standing order. Empty where the operator runs no relay.",
   credentials: [],
   answers: [ok("The chains, the primary one first.", json("TopUpQuotes", topUpQuotesAnswer))],
   errors: ["chain_unavailable", ...commonErrors],

@@ -29,10 +29,13 @@ export type RelayChain = Connection & {
 /** How far in the future a deadline may be. */
 export const LONGEST_S = 86_400;
 
+/** The terms of standing orders, which the keeper's own account pulls; null if it pulls none. */
+type OrderTerms = RelayQuote["standing_order"];
+
 /** @param primary Null for the primary chain itself. */
 export function openRelayChain(
   given: KeeperChainSettings,
-  { account, primary }: { account: Account; primary: KeeperChainSettings | null },
+  { account, primary, order }: { account: Account; primary: KeeperChainSettings | null; order: OrderTerms },
 ): RelayChain | null {
   const { name, chainId, rpcUrl, relay: settings, contracts, confirmations, startBlock } = given;
   if (settings === undefined) return null;
@@ -64,6 +67,7 @@ export function openRelayChain(
       stablecoin: { address, name: dollar, version, decimals },
       ...{ fee_token: String(fee), fee_to: account.address, least_token: String(least), longest_s: LONGEST_S },
       x402: isX402 ? { pay_to: at("x402Door"), least_token: String(leastX402) } : null,
+      standing_order: ownValue(contracts, "standingOrders") === undefined ? null : order,
     };
   }
   /** The version in the stablecoin's EIP-712 domain: by its own function, or by EIP-5267. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { privateKeyToAccount } from "viem/accounts";
+import { privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { createBudget } from "../budget.ts";
 import type { Log } from "../log.ts";
 import { type Service, startLoop } from "../process.ts";
@@ -26,14 +26,23 @@ type Options = {
 
 /** Returns null if the settings have no relay. Rejects if the port is taken. */
 export async function startRelay(settings: KeeperSettings, options: Options): Promise<Relay | null> {
-  const { relay } = settings;
+  const { relay, standingOrders, key } = settings;
   if (relay === undefined) return null;
   const { database, now, log, alert } = options;
   const account = privateKeyToAccount(relay.key);
   const [primary] = settings.chains;
+  const order = standingOrders && {
+    puller: privateKeyToAddress(key),
+    below_token: String(standingOrders.below),
+    least_token: String(standingOrders.least),
+  };
   const chains = new Map<number, RelayChain>();
   for (const each of settings.chains) {
-    const chain = openRelayChain(each, { account, primary: each === primary ? null : (primary ?? null) });
+    const chain = openRelayChain(each, {
+      account,
+      primary: each === primary ? null : (primary ?? null),
+      order: order ?? null,
+    });
     if (chain !== null) chains.set(chain.chainId, chain);
   }
   const store = createRelayStore(database, now);

@@ -67,6 +67,14 @@ export const relayQuote = z.strictObject({
     .strictObject({ pay_to: address, least_token: tokenText })
     .nullable()
     .describe("The payee of x402 payments; null where a request cannot be paid by itself."),
+  standing_order: z
+    .strictObject({
+      puller: address.describe("The account that an owner's order must name."),
+      below_token: tokenText.describe("Dollars are pulled while the credit on chain is below this, in token units."),
+      least_token: tokenText.describe("The least amount of a pull. A smaller order is ignored."),
+    })
+    .nullable()
+    .describe("The terms of orders in `standingOrders` of `GET /api/v1/contracts`; null where nobody pulls."),
 });
 export type RelayQuote = z.output<typeof relayQuote>;
 export const relayQuotes = z.strictObject({ chains: list(relayQuote, 16) });

@@ -16,6 +16,9 @@ const MIN_PAYMENT = 10_000n;
 /** The relay's terms: two cents for a top-up of a dollar or more, and payments of a tenth of a dollar or more. */
 const RELAY_TERMS = { fee: "20000", least: "1000000", leastX402: "100000", mostWei: String(10n ** 17n) };
 
+/** Auto top-ups: below five dollars of credit, a dollar or more. */
+const STANDING_ORDERS = { below: "5000000", least: "1000000", dailyBudgetWei: String(DAILY_BUDGET_WEI) };
+
 export type KeeperOptions = {
   relay: { port: number; secret: string };
   chains: Chains;
@@ -34,6 +37,7 @@ export async function startKeeper(processes: Processes, options: KeeperOptions):
     dailyBudgetWei: String(DAILY_BUDGET_WEI),
     minPayment: String(MIN_PAYMENT),
     relay: { port: relay.port, dailyBudgetWei: String(DAILY_BUDGET_WEI) },
+    standingOrders: STANDING_ORDERS,
     chains: LOCAL_CHAIN_NAMES.map((name) => {
       const { chainId, block, contracts, layerZero } = deployment[name];
       const chain = { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };

@@ -1,0 +1,198 @@
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { standingOrdersAbi } from "@inference/protocol/abi/standing-orders";
+import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
+import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { type Address, erc20Abi, isAddressEqual } from "viem";
+import type { Budget } from "./budget.ts";
+import { contractOn, hasContract, inBatches, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
+import type { StandingOrderSettings } from "./settings.ts";
+import type { Found, Task, TaskFinder } from "./task.ts";
+
+/** The orders of a chain that are looked at in a round. Others have their turn in the next ones: anyone can set orders. */
+const MOST_LOOKED = 200;
+/** The pause after a pull of an owner, in ms: a node may show the credit late. A reverted pull ends the owner's UTC day. */
+const REST_MS = 600_000;
+const DAY_MS = 86_400_000;
+/** How long a message from a secondary chain counts as credit, in seconds. */
+const DAY_S = 86_400n;
+
+const NOT_DUE = ["OnlyPuller", "Expired", "AboveDayMaximum"];
+
+type Order = { owner: Address; puller: Address; maxPerDay: string; expiresAt: string };
+type Pull = { owner: Address; amount: bigint };
+
+/**
+ * Pulls the dollars of owners whose credit on chain is below a threshold, by the orders that name this keeper. The
+ * credit falls when statements are posted, so it is never below the balance at the gateway. Pulls that are on their way
+ * from a secondary chain count as credit, so a shortage is filled once. If a chain cannot be read, nothing is pulled.
+ */
+export function findPulls(
+  chains: readonly [primary: KeeperChain, ...secondaries: KeeperChain[]],
+  { below, least, budget, now }: StandingOrderSettings & { budget: Budget; now(): number },
+): TaskFinder {
+  const [primary, ...secondaries] = chains;
+  const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  const underWay = followPulls(primary, secondaries.filter(hasOrders));
+  const readers = chains.filter(hasOrders).map((chain) => ({ chain, read: pullsOn(chain, least) }));
+  const restsUntil = new Map<Address, number>();
+
+  async function find(): Promise<Found> {
+    const tasks: Task[] = [];
+    const coming = await underWay();
+    for (const [owner, until] of restsUntil) if (until <= now()) restsUntil.delete(owner);
+    for (const { chain, read } of readers) {
+      const pulls = (await read()).filter(({ owner }) => !restsUntil.has(owner));
+      const contracts = pulls.map(
+        ({ owner }) => ({ ...settlement, functionName: "creditNanoUsd", args: [owner] }) as const,
+      );
+      const credits = await primary.reader.multicall({ ...inBatches, contracts });
+      for (const [index, { owner, amount }] of pulls.entries()) {
+        const comingToken = coming.get(owner) ?? 0n;
+        if ((credits[index] ?? 0n) + comingToken * NANO_USD_PER_TOKEN_UNIT >= below * NANO_USD_PER_TOKEN_UNIT) continue;
+        coming.set(owner, comingToken + amount);
+        tasks.push(pull(chain, { owner, amount }));
+      }
+    }
+    return { tasks, delays: [] };
+  }
+  function pull(chain: KeeperChain, { owner, amount }: Pull): Task {
+    const orders = ordersOn(chain);
+    const fee = { address: contractOn(chain, "tokenBridge"), abi: tokenBridgeAbi, functionName: "quote" } as const;
+    return {
+      ...{ name: "pull", chain, budget, notDue: NOT_DUE },
+      call: { ...orders, functionName: "pull", args: [owner, amount] },
+      valueWei: async () =>
+        chain === primary ? 0n : chain.reader.readContract({ ...fee, args: [primary.settings.eid] }),
+      onSent: (outcome) => {
+        const until = outcome === "done" ? now() + REST_MS : (Math.floor(now() / DAY_MS) + 1) * DAY_MS;
+        restsUntil.set(owner, until);
+      },
+    };
+  }
+  return { chain: primary, find };
+}
+
+/** A reader of the pulls that are possible on a chain, whether due or not. */
+function pullsOn(chain: KeeperChain, least: bigint): () => Promise<Pull[]> {
+  const { reader, writer } = chain;
+  const orders = ordersOn(chain);
+  const stablecoin = { address: contractOn(chain, "stablecoin"), abi: erc20Abi } as const;
+  const set = chain.events.track(
+    { ...orders, eventName: "OrderSet" },
+    {
+      keys: ({ owner }) => [owner],
+      value: ({ owner, puller, maxPerDay, expiresAt }): Order => {
+        return { owner, puller, maxPerDay: String(maxPerDay), expiresAt: String(expiresAt) };
+      },
+    },
+  );
+  let first = 0;
+
+  /** The next orders of this keeper, in turn. */
+  async function next(): Promise<Address[]> {
+    const time = await timeOn(chain);
+    const all = [...set.open()];
+    const isOpen = ([, { puller, expiresAt }]: (typeof all)[number]): boolean =>
+      isAddressEqual(puller, writer.account.address) && time < BigInt(expiresAt);
+    set.done(all.filter((each) => !isOpen(each)).map(([key]) => key));
+    const large = all.filter((each) => isOpen(each) && BigInt(each[1].maxPerDay) >= least);
+    if (first >= large.length) first = 0;
+    const turn = large.slice(first, first + MOST_LOOKED);
+    first += MOST_LOOKED;
+    return turn.map(([, { owner }]) => owner);
+  }
+  return async () => {
+    const owners = await next();
+    if (owners.length === 0) return [];
+    const scale = await reader.readContract({ ...orders, functionName: "SCALE" });
+    const of = <C extends object>(make: (owner: Address) => C): C[] => owners.map(make);
+    const [left, allowed, dollars] = await Promise.all([
+      reader.multicall({
+        ...inBatches,
+        contracts: of((owner) => ({ ...orders, functionName: "leftToday", args: [owner] }) as const),
+      }),
+      reader.multicall({
+        ...inBatches,
+        contracts: of(
+          (owner) => ({ ...stablecoin, functionName: "allowance", args: [owner, orders.address] }) as const,
+        ),
+      }),
+      reader.multicall({
+        ...inBatches,
+        contracts: of((owner) => ({ ...stablecoin, functionName: "balanceOf", args: [owner] }) as const),
+      }),
+    ]);
+    return owners
+      .map((owner, index): Pull => {
+        const payable = min(allowed[index] ?? 0n, dollars[index] ?? 0n) / scale;
+        return { owner, amount: min(left[index] ?? 0n, payable) };
+      })
+      .filter(({ amount }) => amount >= least);
+  };
+}
+
+/**
+ * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message counts
+ * for a day: it may wait for cover, or be discarded.
+ */
+function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]): () => Promise<Map<Address, bigint>> {
+  if (secondaries.length === 0) return async () => new Map();
+  const pullers = secondaries.map((chain) => contractOn(chain, "standingOrders"));
+  const isPull = ({ from }: { from: Address }): boolean => pullers.some((each) => isAddressEqual(each, from));
+  const bridgeOn = (chain: KeeperChain) =>
+    ({ address: contractOn(chain, "tokenBridge"), abi: tokenBridgeAbi }) as const;
+  const senders = secondaries.map((chain) => ({
+    ageOf: agesOn(chain),
+    messages: chain.events.track(
+      { ...bridgeOn(chain), eventName: "Sent" },
+      {
+        keys: ({ guid, message }) => (isPull(message) ? [guid] : []),
+        value: ({ message }, block) => ({ owner: message.to, amount: String(message.amount), block }),
+      },
+    ),
+  }));
+  const delivered = primary.events.track(
+    { ...bridgeOn(primary), eventName: "Delivered" },
+    { keys: ({ guid, message }) => (isPull(message) ? [guid] : []), value: ({ guid }) => guid },
+  );
+  return async () => {
+    const ended = new Set(delivered.open().keys());
+    const coming = new Map<Address, bigint>();
+    const known = new Set<string>();
+    for (const { messages, ageOf } of senders) {
+      const over: string[] = [];
+      for (const [guid, { owner, amount, block }] of messages.open()) {
+        known.add(guid);
+        if (ended.has(guid) || (await ageOf(block)) > DAY_S) over.push(guid);
+        else coming.set(owner, (coming.get(owner) ?? 0n) + BigInt(amount));
+      }
+      messages.done(over);
+    }
+    // A delivery is forgotten after its message.
+    delivered.done([...ended].filter((guid) => !known.has(guid)));
+    return coming;
+  };
+}
+
+/** The age of a block in seconds, by the chain's clock. A block's time is read once. */
+function agesOn(chain: KeeperChain): (block: number) => Promise<bigint> {
+  const times = new Map<number, bigint>();
+  return async (block) => {
+    const time = times.get(block) ?? (await timeOfBlock(chain, block));
+    if (times.size >= MOST_LOOKED) times.clear();
+    times.set(block, time);
+    return (await timeOn(chain)) - time;
+  };
+}
+
+function hasOrders(chain: KeeperChain): boolean {
+  return hasContract(chain, "standingOrders");
+}
+
+function ordersOn(chain: KeeperChain) {
+  return { address: contractOn(chain, "standingOrders"), abi: standingOrdersAbi } as const;
+}
+
+function min(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
