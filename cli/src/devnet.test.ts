@@ -330,6 +330,31 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   equal((await infer("bill", "--save")).code, 0);
 });
 
+test("an order tops up a low balance at the gateway, is shown, and ends", inDeepRun, async () => {
+  const { infer, json } = openTerminal({ INFERENCE_GATEWAY: devnet.ready.gatewayUrl });
+  const privateKey = generatePrivateKey();
+  await devnetCommand("faucet", privateKeyToAddress(privateKey));
+  await json("login", "--private-key", privateKey);
+  const own = ["--private-key", privateKey];
+  const until = new Date(Date.now() + 10 * 86_400_000).toISOString();
+  match((await infer("auto-top-up", "set", "0.5", until, ...own)).stderr, /pulls at least \$1 at once/);
+  match((await infer("auto-top-up", "set", "2", "2020-01-01", ...own)).stderr, /The end has passed/);
+  const set = await json("auto-top-up", "set", "2", until, ...own);
+  deepEqual([set.max_per_day, set.expires_at, set.chain_id], ["2000000", until, 31_337]);
+  await eventually(async () => (await json("credits")).available_nano_usd === 2_000_000_000);
+  type Shown = { order: Json | null; terms: Json; allowance: string };
+  const read = async () => ((await json("auto-top-up")) as { chains: Shown[] }).chains[0];
+  const shown = await read();
+  deepEqual(
+    [shown?.order?.max_per_day, shown?.order?.pulled_today, shown?.order?.puller, shown?.terms.below],
+    ["2000000", "2000000", shown?.terms.puller, "5000000"],
+  );
+  ok(["18000000", "20000000", "22000000"].includes(shown?.allowance ?? ""), "what the order can pull, and no more");
+  match((await infer("auto-top-up")).stdout, /primary +\$2.00 +\$2.00/);
+  await json("auto-top-up", "end", ...own);
+  equal((await read())?.order, null);
+});
+
 test("an agent is created, staked under, capped, given a computer, and sells", inDeepRun, async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet", "--wallet", "3");

@@ -174,5 +174,5 @@ function lineOf(progress: Progress): string {
 const words: Readonly<Record<Step, string>> = {
   ...{ approve: "approve", mint: "mint", buy: "buy", activate: "activate", activateFrom: "activate", bridge: "bridge" },
   ...{ createAgent: "create", setComputer: "computer", stake: "stake", reserve: "reserve" },
-  ...{ unback: "unstake", claim: "claim", exit: "exit" },
+  ...{ unback: "unstake", claim: "claim", exit: "exit", order: "auto-top-up", endOrder: "auto-top-up" },
 };

@@ -11,6 +11,7 @@ export {
   setReserve,
 } from "./agents.ts";
 export { type ArrivalOptions, untilArrived } from "./arrival.ts";
+export * from "./auto-top-up.ts";
 export * from "./backing.ts";
 export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";

@@ -59,7 +59,7 @@ export async function payDollars(
 type At = Payment & { clients: ChainClients; dollar: `0x${string}` };
 
 /** Approves the amount, unless it is approved already: an interrupted payment approves once. */
-async function approve(connection: Connection, at: At, options: SendOptions): Promise<void> {
+export async function approve(connection: Connection, at: At, options: SendOptions): Promise<void> {
   const { clients, chainId, spender, dollar, amountDollar } = at;
   const { address } = requireAccount(connection);
   const allowed = await clients.reader.readContract({

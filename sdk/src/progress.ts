@@ -12,7 +12,9 @@ export type Step =
   | "reserve"
   | "unback"
   | "claim"
-  | "exit";
+  | "exit"
+  | "order"
+  | "endOrder";
 
 /** A transaction that a wallet was asked to send, as JSON. */
 export type AskedTransaction = {

@@ -1,6 +1,7 @@
 import type { Command } from "../command.ts";
 import { activate } from "./activate.ts";
 import { agentComputer, agentCreate, agentEarnings, agentOffer, agentReserve, agentStake } from "./agent.ts";
+import { autoTopUp, autoTopUpEnd, autoTopUpSet } from "./auto-top-up.ts";
 import { agentBacking, agentClaim, agentExit, agentUnstake } from "./backing.ts";
 import { bill } from "./bill.ts";
 import { bridge } from "./bridge.ts";
@@ -24,7 +25,7 @@ import { wallet } from "./wallet.ts";
 import { webhooksAdd, webhooksList, webhooksLog, webhooksRemove, webhooksTest } from "./webhooks.ts";
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
-  Money: [wallet, pay, mint, activate, bridge, credits, resume],
+  Money: [wallet, pay, mint, activate, bridge, autoTopUp, autoTopUpSet, autoTopUpEnd, credits, resume],
   Keys: [keysCreate, keysList, keysLimit, keysRoll, keysRevoke, keysShow],
   Ask: [chat, models, quote],
   Check: [usage, receipt, bill, verify, status],
