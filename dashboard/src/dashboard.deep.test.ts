@@ -166,6 +166,25 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     }, JSON.stringify(change));
   }
 
+  test("an order for top-ups is set, shown and ended on a chain", async () => {
+    const { page, problems, close } = await openWindow();
+    await go(page, "funds");
+    await click(page, "Development wallet");
+    const heading = page.getByRole("heading", { name: "Secondary 2", level: 3 });
+    const order = main(page).locator("section").filter({ has: heading }).last();
+    await order.getByText("Set an order").click();
+    await order.getByLabel("At most a day, in dollars").fill("0.5");
+    await order.getByText("At least $1.00, such as 5.").waitFor();
+    await order.getByLabel("At most a day, in dollars").fill("1");
+    await order.getByRole("button", { name: "Set the order" }).click();
+    await order.getByRole("button", { name: "End the order" }).waitFor();
+    ok((await order.innerText()).includes("$1.00"));
+    await order.getByRole("button", { name: "End the order" }).click();
+    await order.getByText("Set an order").waitFor();
+    deepEqual(problems, []);
+    await close();
+  });
+
   test("a Safe pays by approval, its transactions are found by their effects, and it signs for a key", async () => {
     const { page, problems, close } = await openWindow();
     const { rpcUrl } = chainOf(31_337);

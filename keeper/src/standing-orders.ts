@@ -8,7 +8,7 @@ import { contractOn, hasContract, inBatches, type KeeperChain, timeOfBlock, time
 import type { StandingOrderSettings } from "./settings.ts";
 import type { Found, Task, TaskFinder } from "./task.ts";
 
-/** The orders of a chain that are looked at in a round. Others have their turn in the next ones: anyone can set orders. */
+/** Maximum orders of a chain that a round looks at, in turn: anyone can set orders. */
 const MOST_LOOKED = 200;
 /** The pause after a pull of an owner, in ms: a node may show the credit late. A reverted pull ends the owner's UTC day. */
 const REST_MS = 600_000;

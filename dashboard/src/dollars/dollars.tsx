@@ -3,6 +3,7 @@ import { useStatus } from "../gateway.ts";
 import { Card, Head, KeepFocus, Segments } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
+import { AutoTopUps } from "./auto-top-up.tsx";
 import { History } from "./history.tsx";
 import { PayForm } from "./pay-form.tsx";
 import { Progress } from "./progress.tsx";
@@ -68,6 +69,7 @@ function Own({ wallet }: { wallet: Wallet }): ReactNode {
       ) : (
         <Progress wallet={wallet} payment={state.payment} state={state} />
       )}
+      <AutoTopUps wallet={wallet} />
       <History wallet={wallet} />
     </KeepFocus>
   );

@@ -1,0 +1,164 @@
+import { parseDecimal } from "@inference/protocol/money";
+import { type AutoTopUp, endAutoTopUp, type PullTerms, readAutoTopUps, setAutoTopUp } from "@inference/sdk/auto-top-up";
+import type { SendOptions } from "@inference/sdk/send";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { now } from "../clock.ts";
+import { shortHex, tokenUsd } from "../format.ts";
+import { chainName } from "../gateway.ts";
+import { Card, CopyButton, Failure, Field } from "../parts.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+
+const DAY_MS = 86_400_000;
+
+/** The account's standing orders. Absent where no chain has the contract. */
+export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["auto-top-up", wallet.address],
+    queryFn: () => readAutoTopUps(wallet.acting, wallet.address),
+    refetchInterval: 30_000,
+  });
+  // A chain without an order and without a puller needs no lines.
+  const shown = data?.filter((each) => !("order" in each) || each.order !== null || each.terms !== null) ?? [];
+  if (shown.length === 0) return null;
+  return (
+    <Card title="Auto top-up">
+      <p className="quiet">
+        An order lets the service turn dollars of your wallet into your balance while it is low. You set the most a day
+        and the end, and can end the order at once. The contract enforces both.
+      </p>
+      {shown.map((each) => (
+        <section key={each.chainId} className="stack tight">
+          <h3>{nameOf(each)}</h3>
+          {"unread" in each ? <p className="quiet">{each.unread}</p> : <OnChain wallet={wallet} own={each} />}
+        </section>
+      ))}
+    </Card>
+  );
+}
+
+function OnChain({ wallet, own }: { wallet: Wallet; own: AutoTopUp }): ReactNode {
+  const { order, terms, chainId } = own;
+  const end = useSending(wallet, (options) => endAutoTopUp(wallet.acting, { chainId, ...options }));
+  if (order === null) {
+    return terms === null ? null : (
+      <details>
+        <summary>Set an order</summary>
+        <OrderForm wallet={wallet} chainId={chainId} terms={terms} />
+      </details>
+    );
+  }
+  const isKnown = terms === null || terms.puller.toLowerCase() === order.puller.toLowerCase();
+  return (
+    <>
+      <dl className="facts">
+        <dt>At most a day</dt>
+        <dd className="number">{tokenUsd(order.maxPerDayToken)}</dd>
+        <dt>Pulled today, UTC</dt>
+        <dd className="number">{tokenUsd(order.pulledTodayToken)}</dd>
+        <dt>Until</dt>
+        <dd>{order.expiresAt.slice(0, 10)}</dd>
+        <dt>Who pulls</dt>
+        <dd className="row tight">
+          <span className="mono">{shortHex(order.puller)}</span>
+          <CopyButton text={order.puller} label="Copy the puller's address" isIcon />
+        </dd>
+        <dt>Allowance left</dt>
+        <dd className="number">{tokenUsd(own.allowanceToken)}</dd>
+      </dl>
+      {isKnown ? null : <p>This service pulls from another address. Set the order again, or end it.</p>}
+      <div className="row">
+        <button type="button" disabled={end.isPending} onClick={() => end.mutate()}>
+          {end.isPending ? end.waits : "End the order"}
+        </button>
+      </div>
+      {end.error === null ? null : <Failure error={end.error} />}
+    </>
+  );
+}
+
+type FormParts = { wallet: Wallet; chainId: number; terms: PullTerms };
+
+function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
+  const [text, setText] = useState("5");
+  const [until, setUntil] = useState(() => dayOf(now() + 90 * DAY_MS));
+  const most = parseDecimal(text.trim(), 6);
+  const expiresAt = new Date(until);
+  const days = Math.ceil((expiresAt.getTime() - now()) / DAY_MS) || 0;
+  const send = useSending(wallet, (options) =>
+    setAutoTopUp(wallet.acting, { chainId, maxPerDayToken: most ?? 0n, expiresAt, ...options }),
+  );
+  const wrongAmount =
+    most === undefined || most < terms.leastToken ? `At least ${tokenUsd(terms.leastToken)}, such as 5.` : undefined;
+  const wrongEnd = days > 0 ? undefined : "A day after today.";
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (wrongAmount === undefined && wrongEnd === undefined) send.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <Field label="At most a day, in dollars" error={wrongAmount}>
+        {(props) => (
+          <input
+            {...props}
+            inputMode="decimal"
+            autoComplete="off"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Until" error={wrongEnd}>
+        {(props) => (
+          <input
+            {...props}
+            type="date"
+            value={until}
+            min={dayOf(now() + DAY_MS)}
+            onChange={({ target }) => setUntil(target.value)}
+          />
+        )}
+      </Field>
+      <p className="small quiet">
+        The service pulls while your balance on chain is below {tokenUsd(terms.belowToken)}, without a fee. That balance
+        is booked later than your requests, by about a dollar. The puller is{" "}
+        <span className="mono">{shortHex(terms.puller)}</span>. Your wallet asks twice: for the allowance, and for the
+        order. Added funds cannot be withdrawn.
+      </p>
+      <div className="row">
+        <button
+          type="submit"
+          className="first"
+          disabled={send.isPending || wrongAmount !== undefined || wrongEnd !== undefined}
+        >
+          {send.isPending ? send.waits : "Set the order"}
+        </button>
+      </div>
+      {send.error === null ? null : <Failure error={send.error} />}
+    </form>
+  );
+}
+
+/** Sends, and then reads the orders again. */
+function useSending({ address }: Wallet, run: (options: SendOptions) => Promise<unknown>) {
+  const queries = useQueryClient();
+  const [waits, say] = useState("");
+  const sending = useMutation({
+    mutationFn: () => {
+      say(LOOK);
+      return run({ onProgress: ({ stage }) => say(stage === "sent" ? "Sent, waiting for its block …" : LOOK) });
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ["auto-top-up", address] }),
+  });
+  return { ...sending, waits };
+}
+
+const LOOK = "Look at your wallet …";
+
+function nameOf({ chainId, name }: { chainId: number; name: string | null }): string {
+  return chainName({ chain_id: chainId, name });
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
