@@ -175,10 +175,13 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await order.getByText("Set an order").click();
     await order.getByLabel("At most a day, in dollars").fill("0.5");
     await order.getByText("At least $1.00, such as 5.").waitFor();
+    deepEqual(await axeFindings(page), []);
     await order.getByLabel("At most a day, in dollars").fill("1");
     await order.getByRole("button", { name: "Set the order" }).click();
     await order.getByRole("button", { name: "End the order" }).waitFor();
     ok((await order.innerText()).includes("$1.00"));
+    await page.setViewportSize(SIZES[360]);
+    deepEqual([await axeFindings(page), await overflow(page)], [[], 0]);
     await order.getByRole("button", { name: "End the order" }).click();
     await order.getByText("Set an order").waitFor();
     deepEqual(problems, []);

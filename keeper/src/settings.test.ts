@@ -39,6 +39,11 @@ test("all problems are reported together, a number for an amount and an unknown 
   throws(() => readKeeperSettings({ KEEPER_KEY }), /KEEPER_FILE must name the keeper's JSON file/);
 });
 
+test("standing orders need a relay, which publishes the puller", () => {
+  const standingOrders = { below: "5000000", least: "1000000", dailyBudgetWei: "1" };
+  throws(() => readWith({ ...settings, standingOrders }), /^SettingsError: standingOrders needs relay/);
+});
+
 test("the primary chain comes first, and there is one", () => {
   const secondary = { ...chain, name: "secondary", contracts: { tokenBackingOutbox: address } };
   throws(() => readWith({ ...settings, chains: [secondary, primary] }), /begins with the primary chain/);

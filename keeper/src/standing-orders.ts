@@ -42,6 +42,7 @@ export function findPulls(
     for (const [owner, until] of restsUntil) if (until <= now()) restsUntil.delete(owner);
     for (const { chain, read } of readers) {
       const pulls = (await read()).filter(({ owner }) => !restsUntil.has(owner));
+      if (pulls.length === 0) continue;
       const contracts = pulls.map(
         ({ owner }) => ({ ...settlement, functionName: "creditNanoUsd", args: [owner] }) as const,
       );
