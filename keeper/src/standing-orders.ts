@@ -10,7 +10,7 @@ import type { Found, Task, TaskFinder } from "./task.ts";
 
 /** Maximum orders of a chain that a round looks at, in turn: anyone can set orders. */
 const MOST_LOOKED = 200;
-/** The pause after a pull of an owner, in ms: a node may show the credit late. A reverted pull ends the owner's UTC day. */
+/** The pause after a pull, in ms: a node may show the credit late. After a reverted pull it lasts until 00:00 UTC. */
 const REST_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** How long a message from a secondary chain counts as credit, in seconds. */
@@ -133,8 +133,8 @@ function pullsOn(chain: KeeperChain, least: bigint): () => Promise<Pull[]> {
 }
 
 /**
- * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message counts
- * for a day: it may wait for cover, or be discarded.
+ * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message
+ * counts for a day: it may wait for cover, or be discarded.
  */
 function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]): () => Promise<Map<Address, bigint>> {
   if (secondaries.length === 0) return async () => new Map();
