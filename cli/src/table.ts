@@ -25,12 +25,7 @@ export function table(
   const isWide = before + (width[last] ?? 0) > columns;
   if (isWide && (columns - before < LEAST_LAST_COLUMN || titles[last]?.startsWith(" ") === true)) {
     const block = (row: readonly string[]): string =>
-      fields(
-        titles.map((title, at) => {
-          const text = row[at] ?? "";
-          return text === "" ? undefined : [title.trim(), at === 0 ? styled("bold", text) : text];
-        }),
-      );
+      fields(titles.map((title, at) => [title.trim(), at === 0 ? styled("bold", row[at] ?? "") : (row[at] ?? "")]));
     return rows.map(block).join("\n\n");
   }
   const line = (cells: readonly string[]): string =>
@@ -46,9 +41,9 @@ export function table(
   return [styled("bold", line(titles)), ...rows.map(line)].join("\n");
 }
 
-/** Names and values, one a line. */
+/** Names and values, one a line. Those without a value are left out. */
 export function fields(pairs: readonly (readonly [string, string] | undefined)[]): string {
-  const shown = pairs.filter((pair) => pair !== undefined);
+  const shown = pairs.filter((pair) => pair !== undefined).filter(([, value]) => value !== "");
   const width = Math.max(...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`.trimEnd()).join("\n");
 }

@@ -52,8 +52,6 @@ async function readPrompt({ readInput }: Context, prompt: string | undefined): P
   const piped = await readInput();
   if (prompt === undefined && piped === undefined) return undefined;
   const parts = [prompt, piped].filter((part) => part !== undefined && part.trim() !== "");
-  if (parts.length === 0) throw new UsageError(NOTHING);
+  if (parts.length === 0) throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
   return parts.join("\n\n");
 }
-
-const NOTHING = "There is nothing to ask: `infer chat` needs a prompt.";
