@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 /** A button's action that asks the wallet, and afterwards reads everything about agents again. */
-type Act<T> = {
+export type Act<T> = {
   start: (given: T) => void;
   isPending: boolean;
   /** While it is pending: what the reader waits for. */

@@ -1,9 +1,9 @@
 import { stake } from "@inference/sdk/backing";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Read } from "../parts.tsx";
 import { useAct } from "./act.ts";
-import { type AgentParts, amountIn, bare, Failed, UnitsField, useStakingToken } from "./parts.tsx";
+import { ActForm, type AgentParts, amountIn, bare, UnitsField, useStakingToken } from "./parts.tsx";
 
 /** Stakes for an agent: as its backer, or for good. */
 export function Back({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {
@@ -27,12 +27,8 @@ function Form({ wallet, agent, held, done }: FormParts): ReactNode {
       done?.();
     },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (amount !== null) act.start({ amount, as });
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <ActForm {...{ act, label: "Stake", start: amount === null ? null : () => act.start({ amount, as }) }}>
       <UnitsField
         label={`Stake, in ${held.symbol}`}
         about={`Your wallet has ${bare(held.amount)} ${held.symbol}. Each one gives ${agent.name} $1.00 a day.`}
@@ -55,13 +51,7 @@ function Form({ wallet, agent, held, done }: FormParts): ReactNode {
         </p>
       )}
       <p className="hint">Your wallet is asked to approve the amount, unless it already has, and then to stake it.</p>
-      <div className="row">
-        <button type="submit" className="first" disabled={amount === null || act.isPending}>
-          {act.isPending ? act.waits : "Stake"}
-        </button>
-      </div>
-      <Failed error={act.error} />
-    </form>
+    </ActForm>
   );
 }
 type FormParts = AgentParts & { held: { amount: bigint; symbol: string }; done?: () => void };

@@ -1,6 +1,6 @@
 import { type Backing, claimRewards, payExit, readExits, unback } from "@inference/sdk/backing";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -8,7 +8,17 @@ import { Amount, Card, Read, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { AGENTS, useAct } from "./act.ts";
-import { type AgentParts, amountIn, bare, Failed, type Token, UnitsField, units, useBacking } from "./parts.tsx";
+import {
+  ActForm,
+  type AgentParts,
+  amountIn,
+  bare,
+  Failed,
+  type Token,
+  UnitsField,
+  units,
+  useBacking,
+} from "./parts.tsx";
 
 /** The wallet's own stake under an agent: its rewards, and the way out. */
 export function OwnBacking({ wallet, agent }: AgentParts): ReactNode {
@@ -71,12 +81,8 @@ function Unback({ wallet, agent, most, done }: AgentParts & { most: bigint; done
     (given: bigint, options) => unback(wallet.acting, { agentToken: agent.token, amount: given, ...options }),
     done,
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (amount !== null) act.start(amount);
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <ActForm {...{ act, label: "Withdraw", start: amount === null ? null : () => act.start(amount) }}>
       <UnitsField
         label="Units to withdraw"
         about={`You back ${agent.name} with ${units(most)}.`}
@@ -86,13 +92,7 @@ function Unback({ wallet, agent, most, done }: AgentParts & { most: bigint; done
         The stake gives {agent.name} its capacity to the end of this UTC day. It is paid to you one day after this
         transaction, with a second one.
       </p>
-      <div className="row">
-        <button type="submit" className="first" disabled={amount === null || act.isPending}>
-          {act.isPending ? act.waits : "Withdraw"}
-        </button>
-      </div>
-      <Failed error={act.error} />
-    </form>
+    </ActForm>
   );
 }
 

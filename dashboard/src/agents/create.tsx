@@ -1,12 +1,12 @@
 import { parseDecimal } from "@inference/protocol/money";
 import { createAgent } from "@inference/sdk/agents";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { Card, Field } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { useAct } from "./act.ts";
-import { Failed } from "./parts.tsx";
+import { ActForm } from "./parts.tsx";
 import { STEPS, Step } from "./steps.tsx";
 
 const MAX_NAME = 64;
@@ -26,16 +26,13 @@ export function Create({ wallet }: { wallet: Wallet }): ReactNode {
   const supply = parseDecimal(supplyText.trim(), 18) ?? 0n;
   const [cleanName, cleanSymbol] = [name.trim(), symbol.trim()];
   const isComplete = cleanName !== "" && cleanSymbol !== "" && supply > 0n;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (isComplete) act.start({ name: cleanName, symbol: cleanSymbol, supply });
-  };
+  const start = isComplete ? () => act.start({ name: cleanName, symbol: cleanSymbol, supply }) : null;
   const [first, ...others] = STEPS;
   return (
     <Card title="Six steps">
       <ol className="steps">
         <Step number={1} title={first} state="now">
-          <form className="stack" onSubmit={submit}>
+          <ActForm act={act} label="Create agent" start={start}>
             <div className="fields">
               <Field label="Name">
                 {(props) => (
@@ -76,13 +73,7 @@ export function Create({ wallet }: { wallet: Wallet }): ReactNode {
               One transaction makes the token, a Safe that your wallet owns, and a treasury. Name, symbol and supply
               cannot be changed later.
             </p>
-            <div className="row">
-              <button type="submit" className="first" disabled={!isComplete || act.isPending}>
-                {act.isPending ? act.waits : "Create agent"}
-              </button>
-            </div>
-            <Failed error={act.error} />
-          </form>
+          </ActForm>
         </Step>
         {others.map((title, index) => (
           <Step key={title} number={index + 2} title={title} state="later" />

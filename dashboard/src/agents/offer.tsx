@@ -3,7 +3,7 @@ import { DAY_MS } from "@inference/protocol/window";
 import { setComputer } from "@inference/sdk/agents";
 import { type OfferState, putOffer } from "@inference/sdk/offers";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { isAddressEqual, zeroAddress } from "viem";
 import { useConfig } from "wagmi";
 import { shortHex, when } from "../format.ts";
@@ -11,7 +11,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Amount, Card, Field } from "../parts.tsx";
 import { walletAccount } from "../wallet/account.ts";
 import { AGENTS, useAct } from "./act.ts";
-import { type AgentParts, Failed, isOwner } from "./parts.tsx";
+import { ActForm, type AgentParts, Failed, isOwner } from "./parts.tsx";
 
 type OfferParts = AgentParts & { state: OfferState };
 
@@ -99,12 +99,10 @@ export function OfferForm({ done, ...parts }: OfferParts & { done?: () => void }
   const shareBps = parseShareBps(text.trim());
   // The gateway's day counts, not this machine's.
   const ofToday = Date.parse(state.today.date) / DAY_MS;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (shareBps !== undefined) put.start({ day: isStanding ? STANDING_DAY : ofToday, shareBps });
-  };
+  const day = isStanding ? STANDING_DAY : ofToday;
+  const start = shareBps === undefined ? null : () => put.start({ day, shareBps });
   return (
-    <form className="stack" onSubmit={submit}>
+    <ActForm act={put} label="Sign the offer" start={start}>
       <Field
         label="Share to sell, in percent"
         about={`Customers pay the list price. ${agent.name} can use whatever is not sold yet at any time.`}
@@ -122,13 +120,7 @@ export function OfferForm({ done, ...parts }: OfferParts & { done?: () => void }
           </label>
         ))}
       </div>
-      <div className="row">
-        <button type="submit" className="first" disabled={put.isPending || shareBps === undefined}>
-          {put.isPending ? put.waits : "Sign the offer"}
-        </button>
-      </div>
-      <Failed error={put.error} />
-    </form>
+    </ActForm>
   );
 }
 

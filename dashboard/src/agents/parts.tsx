@@ -4,12 +4,12 @@ import { type Backing, readBacking, readStakingToken } from "@inference/sdk/back
 import { ContractError } from "@inference/sdk/errors";
 import { type OfferState, readOffer } from "@inference/sdk/offers";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import type { FormEvent, ReactNode } from "react";
 import { isAddressEqual } from "viem";
 import { gateway } from "../gateway.ts";
 import { Failure, Field } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { AGENTS } from "./act.ts";
+import { type Act, AGENTS } from "./act.ts";
 
 export type Token = `0x${string}`;
 /** A part of an agent's page. */
@@ -95,6 +95,34 @@ export function amountIn(text: string, most: bigint | null): bigint | null {
   const amount = parseDecimal(text.trim(), 18);
   return amount === undefined || amount <= 0n || (most !== null && amount > most) ? null : amount;
 }
+
+/** A form whose button asks the wallet. `start` is null while the form is not complete. */
+export function ActForm({ act, label, start, more, children }: ActFormParts): ReactNode {
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    start?.();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      {children}
+      <div className="row">
+        <button type="submit" className="first" disabled={start === null || act.isPending}>
+          {act.isPending ? act.waits : label}
+        </button>
+        {more}
+      </div>
+      <Failed error={act.error} />
+    </form>
+  );
+}
+type ActFormParts = {
+  act: Pick<Act<never>, "isPending" | "waits" | "error">;
+  label: string;
+  start: (() => void) | null;
+  /** Other buttons. */
+  more?: ReactNode;
+  children: ReactNode;
+};
 
 /** An error of an action. The message names the staking token, where the shared words speak of dollars. */
 export function Failed({ error }: { error: unknown }): ReactNode {

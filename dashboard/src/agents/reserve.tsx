@@ -1,8 +1,8 @@
 import { setReserve } from "@inference/sdk/agents";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { useAct } from "./act.ts";
-import { type AgentParts, amountIn, bare, capacityOf, Failed, UnitsField } from "./parts.tsx";
+import { ActForm, type AgentParts, amountIn, bare, capacityOf, UnitsField } from "./parts.tsx";
 
 /** The owner caps how much of the stake is capacity. */
 export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {
@@ -13,13 +13,18 @@ export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () =>
       setReserve(wallet.acting, { agentToken: agent.token, amount: given, ...options }),
     done,
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (amount !== null) act.start(amount);
-  };
   const next = amount === null ? null : capacityOf({ ...agent, reserve: amount });
   return (
-    <form className="stack" onSubmit={submit}>
+    <ActForm
+      {...{ act, label: "Set the cap", start: amount === null ? null : () => act.start(amount) }}
+      more={
+        agent.reserve === null ? null : (
+          <button type="button" disabled={act.isPending} onClick={() => act.start(null)}>
+            Remove the cap
+          </button>
+        )
+      }
+    >
       <UnitsField
         label="Cap, in units"
         about={`Each unit is $1.00 a day. Stake above the cap gives no capacity.`}
@@ -30,17 +35,6 @@ export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () =>
           {agent.name} has {usd(next)} a day from 00:00 UTC on.
         </p>
       )}
-      <div className="row">
-        <button type="submit" className="first" disabled={amount === null || act.isPending}>
-          {act.isPending ? act.waits : "Set the cap"}
-        </button>
-        {agent.reserve === null ? null : (
-          <button type="button" disabled={act.isPending} onClick={() => act.start(null)}>
-            Remove the cap
-          </button>
-        )}
-      </div>
-      <Failed error={act.error} />
-    </form>
+    </ActForm>
   );
 }
