@@ -1,7 +1,8 @@
 import type { ApiKey } from "@inference/sdk/keys";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
 import { gatewayRequest } from "../gateway.ts";
+import { store, useStored } from "../stored.ts";
 
 /**
  * The key with which the page asks. It stays in this browser's `localStorage`, so that a new tab needs no signature.
@@ -11,10 +12,9 @@ import { gatewayRequest } from "../gateway.ts";
 export type ChatKey = { key: string; id: string };
 
 const nameOf = (address: string): string => `chat-key:${address.toLowerCase()}`;
-const listeners = new Set<() => void>();
 
 export function useChatKey(address: string): ChatKey | null {
-  const text = useSyncExternalStore(onChange, () => localStorage.getItem(nameOf(address)));
+  const text = useStored(localStorage, nameOf(address));
   return useMemo(() => {
     try {
       return text === null ? null : (JSON.parse(text) as ChatKey);
@@ -26,9 +26,7 @@ export function useChatKey(address: string): ChatKey | null {
 
 /** @param kept Null: the browser forgets the key. */
 export function keepChatKey(address: string, kept: ChatKey | null): void {
-  if (kept === null) localStorage.removeItem(nameOf(address));
-  else localStorage.setItem(nameOf(address), JSON.stringify(kept));
-  for (const changed of listeners) changed();
+  store(localStorage, nameOf(address), kept === null ? null : JSON.stringify(kept));
 }
 
 /** The key's limits and their use. */
@@ -38,13 +36,4 @@ export function useOwnKey({ key, id }: ChatKey): UseQueryResult<Pick<ApiKey, "li
     queryFn: async () => (await gatewayRequest<{ data: ApiKey }>("/api/v1/key", { bearer: key })).data,
     refetchInterval: 30_000,
   });
-}
-
-function onChange(changed: () => void): () => void {
-  listeners.add(changed);
-  addEventListener("storage", changed);
-  return () => {
-    listeners.delete(changed);
-    removeEventListener("storage", changed);
-  };
 }

@@ -1,28 +1,23 @@
 import { Content, List, Root, Trigger } from "@radix-ui/react-tabs";
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { CopyButton } from "../parts.tsx";
+import { store, useStored } from "../stored.ts";
 import { classOf, TOKENS } from "./tokens.ts";
 
 /** The code of one tab. */
 export type CodeTab = { name: string; text: string };
-
-const listeners = new Set<() => void>();
 
 /**
  * Code in tabs, with a button that copies what is shown. The chosen tab is kept in the browser, and every other block
  * with this label shows it too.
  */
 export function Code({ tabs, foot, about, label = "Language" }: CodeParts): ReactNode {
-  const store = `chosen ${label}`;
-  const kept = useSyncExternalStore(onChange, () => localStorage.getItem(store));
+  const place = `chosen ${label}`;
+  const kept = useStored(localStorage, place);
   const shown = tabs.find(({ name }) => name === kept) ?? tabs[0];
   if (shown === undefined) return null;
-  const choose = (name: string): void => {
-    localStorage.setItem(store, name);
-    for (const changed of listeners) changed();
-  };
   return (
-    <Root className="code" value={shown.name} onValueChange={choose}>
+    <Root className="code" value={shown.name} onValueChange={(name) => store(localStorage, place, name)}>
       <div className="bar">
         <List aria-label={label}>
           {tabs.map(({ name }) => (
@@ -85,9 +80,4 @@ function Lines({ text }: { text: string }): ReactNode {
       <code>{parts}</code>
     </pre>
   );
-}
-
-function onChange(changed: () => void): () => void {
-  listeners.add(changed);
-  return () => listeners.delete(changed);
 }

@@ -1,13 +1,13 @@
 import { type Connection, connect } from "@inference/sdk/connection";
 import { ClientError, RefusedError } from "@inference/sdk/errors";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
+import { store, useStored } from "../stored.ts";
 
 /**
  * Sessions by address, for as long as the tab is open: a reload needs no new signature. The address that is used now is
  * kept too, so that pages that only read load no code of wallets.
  */
-const listeners = new Set<() => void>();
 const nameOf = (address: string): string => `session:${address.toLowerCase()}`;
 const CURRENT = "session-address";
 
@@ -21,15 +21,12 @@ export type Session = {
 
 /** The session of the address that is used now; null: signed out. */
 export function useSession(): Session | null {
-  const address = useSyncExternalStore(onChange, () => sessionStorage.getItem(CURRENT));
-  return useSessionOf(address);
+  return useSessionOf(useStored(sessionStorage, CURRENT));
 }
 
 /** The session of this address; null: it has not signed in. */
 export function useSessionOf(address: string | null): Session | null {
-  const token = useSyncExternalStore(onChange, () =>
-    address === null ? null : sessionStorage.getItem(nameOf(address)),
-  );
+  const token = useStored(sessionStorage, address === null ? null : nameOf(address));
   return useMemo(() => {
     if (address === null || token === null) return null;
     const reading = connect({ gateway: location.origin, session: token });
@@ -39,16 +36,13 @@ export function useSessionOf(address: string | null): Session | null {
 
 /** @param token Null: the session is over. */
 export function keepSession(address: string, token: string | null): void {
-  if (token === null) sessionStorage.removeItem(nameOf(address));
-  else sessionStorage.setItem(nameOf(address), token);
+  store(sessionStorage, nameOf(address), token);
   setAddress(address);
 }
 
 /** Says which address is used now; null: none, because its wallet was disconnected. */
 export function setAddress(address: string | null): void {
-  if (address === null) sessionStorage.removeItem(CURRENT);
-  else sessionStorage.setItem(CURRENT, address);
-  for (const changed of listeners) changed();
+  store(sessionStorage, CURRENT, address);
 }
 
 /** Reads data with a session. An expired session is deleted, and the page asks to sign in again. */
@@ -77,9 +71,4 @@ export function useOwn<T>(
 function isOver(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === "no_credential";
   return error instanceof RefusedError && (error.code === "session_expired" || error.code === "invalid_session");
-}
-
-function onChange(changed: () => void): () => void {
-  listeners.add(changed);
-  return () => listeners.delete(changed);
 }
