@@ -96,7 +96,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     await ledger.run(() => send(partition, { type: "reconcile", ...row }), { untilDurable: true });
     if (unexplainedNanoUsd > 0)
       options.onAlert(`${day}: ${unexplainedNanoUsd} nano-dollars are unexplained: ${detail}`);
-    if (foreignNanoUsd > 0) options.onAlert(`${day}: ${foreignNanoUsd} nano-dollars were debited for no statement: ${detail}`);
+    if (foreignNanoUsd > 0)
+      options.onAlert(`${day}: ${foreignNanoUsd} nano-dollars were debited for no statement: ${detail}`);
   }
 
   /**

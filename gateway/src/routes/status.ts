@@ -145,7 +145,8 @@ function settler({ environment }: Gateway) {
 }
 
 /** The chain's debits, and the charges that wait for one. Null: no block was read, or this gateway posts nothing. */
-async function settlement({ config, environment }: Gateway) {
+async function settlement(gateway: Gateway) {
+  const { config, environment } = gateway;
   const status = environment.settler?.();
   const cursor = await environment.ledger.read(chainPartition(config.settlement.chainId), { type: "cursor" });
   if (cursor === null || status === undefined) return null;

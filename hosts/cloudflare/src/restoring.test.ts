@@ -6,6 +6,7 @@ import { accountPartition, agentPartition, ceilingPartition, chainPartition } fr
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { statusAnswer } from "@inference/protocol/wire/answers";
 import { createPublicClient, http } from "viem";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import { hold } from "./testing/hold.ts";
@@ -76,12 +77,32 @@ async function untilRight(): Promise<void> {
     const { activatedNanoUsd, debitedNanoUsd, settledNanoUsd } = await bill();
     const expected = [Number(activated), Number(debited), Number(debited)];
     assert.deepEqual([activatedNanoUsd, debitedNanoUsd, settledNanoUsd], expected);
+    const { books, settlement } = await status();
+    assert.equal(books?.adds_up, true);
+    assert.equal(books?.credit_nano_usd, Number(activated - debited));
+    assert.equal(settlement?.debited_nano_usd, Number(debited));
+    assert.equal(settlement?.waiting_nano_usd, 0);
+    assert.equal(settlement?.foreign_nano_usd, foreignNanoUsd);
+    const named = foreignNanoUsd === 0 ? [] : [{ account: address, foreign_nano_usd: foreignNanoUsd }];
+    assert.deepEqual(
+      settlement?.foreign_accounts.map(({ account, foreign_nano_usd }) => ({ account, foreign_nano_usd })),
+      named,
+    );
   });
+}
+
+/** The debits that the chain's partition knows no statement of. */
+let foreignNanoUsd = 0;
+
+async function status() {
+  // The books are read from the chain every ten seconds at most, by the test's clock.
+  await edge.goTo(edge.now() + 10_000);
+  return statusAnswer.parse(await (await fetch(`${edge.url}/api/v1/status`)).json()).data;
 }
 
 /** The sums of debits that the account took over, by its alerts. */
 async function alerted(): Promise<number> {
-  const lines = await edge.said("takes over debits of ");
+  const lines = await edge.said(`${account}: takes over debits of `);
   return lines.reduce((sum, line) => sum + Number(/debits of (\d+)/.exec(JSON.stringify(line))?.[1]), 0);
 }
 
@@ -161,8 +182,21 @@ test("a lost ceiling is told again what all accounts used", async () => {
   await untilRight();
 });
 
+test("a debit that another settler posts with our key is taken over, and the books name the account and the amount", async () => {
+  const before = await bill();
+  await chain.settle([{ account: address, before: before.debitedNanoUsd, amount: 7 }]);
+  charges.push(7);
+  foreignNanoUsd = 7;
+  await untilRight();
+  assert.equal((await bill()).takenOverNanoUsd, before.takenOverNanoUsd + 7);
+  await ask();
+  await untilRight();
+});
+
 test("a lost chain partition is read again, and changes no account", async () => {
   const before = await bill();
+  // It is the list of the records that were this ledger's.
+  foreignNanoUsd = before.debitedNanoUsd;
   await lose(CHAIN, ["cursor", "payer", "told", "record", "chunk", "counter"]);
   await operator("reread");
   await chain.finalize();

@@ -27,7 +27,14 @@ export type LimitsWorld = {
   capacityNanoUsd: number;
 };
 
-export function makeLimitTruth({ now, rows, accounts, identity, keyNanoUsd, capacityNanoUsd }: LimitsWorld): LimitTruth {
+export function makeLimitTruth({
+  now,
+  rows,
+  accounts,
+  identity,
+  keyNanoUsd,
+  capacityNanoUsd,
+}: LimitsWorld): LimitTruth {
   const spent = makeSums();
   const lost = makeSums();
   /** The end of an account's line before its restore, until it has heard. */
@@ -113,7 +120,10 @@ export function makeLimitTruth({ now, rows, accounts, identity, keyNanoUsd, capa
       const after = known();
       if (isAccount(partition)) lineBefore.set(partition, Math.max(line, lineBefore.get(partition) ?? 0));
       for (const day of days()) {
-        lost.add(`${partition} ${day}`, Math.max(0, before.of(`${partition} ${day}`) - after.of(`${partition} ${day}`)));
+        lost.add(
+          `${partition} ${day}`,
+          Math.max(0, before.of(`${partition} ${day}`) - after.of(`${partition} ${day}`)),
+        );
         for (const each of accounts) {
           const name = `told ${each.partition} ${day}`;
           lost.add(`${ceilingPartition} ${day}`, Math.max(0, before.of(name) - after.of(name)));
