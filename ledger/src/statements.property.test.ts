@@ -29,7 +29,8 @@ test("old copies of accounts and foreign postings cost the customer nothing", ()
 
 test("partitions put back at random admit no more than the limits and the named losses, and the books name each", () => {
   const limited: Fault[] = [...all, "limits", "restoreIdentity", "restoreCeiling"];
-  for (let seed = FIRST; seed < FIRST + LIMITED_WORLDS; seed += 1) {
+  // In world 119 an account was admitted above its balance while it did not hear after its restore.
+  for (const seed of [119, ...Array.from({ length: LIMITED_WORLDS }, (_, index) => FIRST + index)]) {
     for (const result of play(seed, limited)) {
       checkAlways(result, seed);
       checkNamed(result, seed);
