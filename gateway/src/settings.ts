@@ -313,7 +313,7 @@ export function configOf(settings: GatewaySettings, host: HostLimits): GatewayCo
       webhookTargets: settings.WEBHOOK_TARGETS,
     },
     request: { ...valuesOf(requestSettings, settings), answerBytes: defaultRequestLimits.answerBytes },
-    ceilingInPieces: false,
+    ledgerIsFar: false,
     relay: relayOf(settings),
     posting: {
       postNanoUsd: parseUsd(settings.POST_USD) ?? 0,

@@ -75,7 +75,7 @@ const config: GatewayConfig = {
   drainMs: 0,
   bodyMemoryBytes: 64 * 1024 * 1024,
   answerMemoryBytes: 64 * 1024 * 1024,
-  ceilingInPieces: false,
+  ledgerIsFar: false,
   relay: null,
   posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
   chains: [

@@ -258,6 +258,12 @@ export class Call {
     });
   }
 
+  /** What the account can spend after this charge, if nothing else changed since the hold was taken. */
+  availableAfter(chargeNanoUsd: NanoUsd): NanoUsd | undefined {
+    const { availableNanoUsd } = this;
+    return availableNanoUsd === undefined ? undefined : availableNanoUsd + this.#heldNanoUsd - chargeNanoUsd;
+  }
+
   /** Whether the answer's bytes are sent while they arrive. */
   isStreaming(): boolean {
     return this.#isStreaming;

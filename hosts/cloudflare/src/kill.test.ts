@@ -88,6 +88,7 @@ function openHost(): MortalHost {
         await worker.stop();
       }
     },
+    chargedLater: ["stream", "whole"],
     readBooks: () => mergeBooks(join(folder, "objects")),
     close: () => rmSync(folder, { recursive: true }),
   };

@@ -45,7 +45,9 @@ export function makeEdgeLedger(
       try {
         return await call(partitionOf(partition));
       } catch (error) {
-        if (tries >= mostTries || isOverloaded(error)) throw new LedgerUnavailable(String(error));
+        // An account that overloads its object is not to gain by it: the end of its requests is written all the same.
+        if (tries >= mostTries || (isOverloaded(error) && mostTries < LASTING_TRIES))
+          throw new LedgerUnavailable(String(error));
         await pause(PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2));
       }
     }

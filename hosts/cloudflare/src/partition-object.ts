@@ -13,6 +13,7 @@ import { outboxChange } from "@inference/ledger/delivery";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
+import { askCeiling } from "@inference/ledger/reservation";
 import {
   type AccountRow,
   type AllowanceRow,
@@ -90,7 +91,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       own: {
         isOwn,
         rows: this.ownRows,
-        execute: (partition, command) => this.execute(partition, command),
+        execute: (partition, command) => this.#apply(partition, command),
         executeAll: (partition, commands) => this.executeAll(partition, commands),
         read: (partition, query) => this.read(partition, query),
       },
@@ -140,8 +141,17 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     await this.#ringNext();
   }
 
-  /** Applies a command. It is safe to repeat, so a caller without a reply may call again. */
+  /**
+   * Applies a command. It is safe to repeat, so a caller without a reply may call again. A reserve that needs more of
+   * the ceiling asks it from here, because the caller may be far away.
+   */
   async execute(partition: Partition, command: Command): Promise<Reply> {
+    const reply = await this.#apply(partition, command);
+    if (command.type !== "reserve" || !("asks" in reply)) return reply;
+    return this.#ledger.run(() => askCeiling(partition, command, reply.asks));
+  }
+
+  async #apply(partition: Partition, command: Command): Promise<Reply> {
     const [outcome = { failed: "no reply" }] = await this.executeAll(partition, [command]);
     if ("failed" in outcome) throw new Error(outcome.failed);
     return outcome;

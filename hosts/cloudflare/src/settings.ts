@@ -50,7 +50,7 @@ export function settingsOf(given: Given): EdgeSettings {
 
 export function edgeConfigOf(settings: EdgeSettings): GatewayConfig {
   const config = configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
-  return { ...config, ceilingInPieces: true };
+  return { ...config, ledgerIsFar: true };
 }
 
 /** The retention of receipts, the only setting that an object needs for its alarm. */

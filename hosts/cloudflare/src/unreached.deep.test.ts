@@ -40,8 +40,8 @@ async function assertServed(key: string): Promise<void> {
   assert.equal(response.status, 200, await response.text());
 }
 
-async function assertUnavailable(key: string): Promise<void> {
-  const response = await edge.chat(key, body);
+async function assertUnavailable(key: string, headers: Record<string, string> = {}): Promise<void> {
+  const response = await edge.chat(key, body, { headers });
   const { error } = (await response.json()) as { error: { code: string } };
   assert.deepEqual([response.status, error.code], [503, "ledger_unavailable"]);
 }
@@ -65,7 +65,8 @@ test("a moment without the ceiling's object keeps no account out: what was held 
 
 test("where the ceiling allowed a request and its reply was lost, nothing is held, and the next one is served", async () => {
   const { key, held } = await fund();
-  await edge.object(ceilingPartition, "loseReplies", 2, "allow");
+  // The account asks twice, and so does the Worker.
+  await edge.object(ceilingPartition, "loseReplies", 4, "allow");
   await assertUnavailable(key);
   assert.equal(await held(), 0);
   await eventually(async () => assert.equal(await held(), 0));
@@ -95,10 +96,26 @@ test("where the account's object is away as well, its holds end within seconds o
   await assertServed(key);
 });
 
-test("a whole answer whose charge the account's object refuses is 503 and free, and its charge is a loss", async () => {
+test("a whole answer whose charge the account's object refuses is sent, and charged once it is taken", async () => {
+  const { account, key, held } = await fund();
+  await edge.object(account, "refuse", 8, "settle");
+  await assertServed(key);
+  assert.ok((await held()) > 0, "its hold stands for its charge");
+  await eventually(async () => assert.equal(await held(), 0));
+  const receipts = await edge.rows("receipt", account);
+  assert.deepEqual(
+    receipts.map(({ state, lossNanoUsd }) => [state, lossNanoUsd]),
+    [
+      ["settled", 0],
+      ["settled", 0],
+    ],
+  );
+});
+
+test("where the answer is to be kept for a repeated request, it is 503 and free, and its charge is a loss", async () => {
   const { account, key, held } = await fund();
   await edge.object(account, "refuse", 1_000, "settle");
-  await assertUnavailable(key);
+  await assertUnavailable(key, { "idempotency-key": "once" });
   await edge.object(account, "refuse", 0, "settle");
   await eventually(async () => assert.equal(await held(), 0));
   const [receipt] = (await edge.rows("receipt", account)).filter(({ state }) => state === "released");

@@ -4,6 +4,7 @@ import type {
   AllowAnswer,
   Ask,
   Claim,
+  Command,
   OfferName,
   PayerCredential,
   Refusal,
@@ -42,6 +43,8 @@ export type Reservation = {
   offers?: readonly OfferName[];
 };
 
+type ReserveCommand = Extract<Command, { type: "reserve" }>;
+
 export type Admission =
   /** `server` is null if the protocol serves the request. */
   | (Extract<ReserveReply, { status: "reserved" }> & { server: OfferName | null })
@@ -71,6 +74,17 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
     throw error;
   }
   return { status: "refused", refusal: busy(amountNanoUsd) };
+}
+
+/**
+ * A reserve that runs where its account is, so that its caller waits for one call. The ceiling is asked from there.
+ * Offers are not: the caller chooses the next one.
+ *
+ * @param reserve The command, which was answered with these asks.
+ */
+export function* askCeiling(account: Partition, reserve: ReserveCommand, asks: readonly Ask[]): Saga<ReserveReply> {
+  if (asks.some(({ limit }) => limit !== ceilingPartition)) return { status: "asks", asks };
+  return yield* send(account, { ...reserve, answers: yield* askLimits(asks) });
 }
 
 /** Asks each limit, up to the first that refuses. An agent that cannot be reached refuses. */

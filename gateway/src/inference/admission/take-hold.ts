@@ -43,7 +43,7 @@ export async function takeHold(
     amountNanoUsd,
     leaseMs: limits.leaseMs,
     chain: chainPartition(config.settlement.chainId),
-    inPieces: config.ceilingInPieces,
+    inPieces: config.ledgerIsFar,
     detail: JSON.stringify(holdDetail({ route, order, tag })),
     ...usedTerms(order),
     claim: claim ?? undefined,

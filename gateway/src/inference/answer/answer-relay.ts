@@ -240,7 +240,7 @@ function cutError(call: Call): ErrorBody {
 function excessOf({ config }: Gateway, call: Call, tap: Tap, receivedBytes: number): string | null {
   if (receivedBytes > config.request.answerBytes) return "The answer was too large";
   const { bound } = call.order.quote;
-  const most = 2 * (bound?.completionTokens ?? Number.POSITIVE_INFINITY) + limits.checkpointTokens;
+  const most = 2 * (bound?.completionTokens ?? Number.POSITIVE_INFINITY) + limits.excessEvents;
   return tap.last === undefined && tap.delivered().events > most ? "The answer was far longer than requested" : null;
 }
 

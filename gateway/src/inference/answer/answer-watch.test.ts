@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openFixture } from "../../../test/identity-fixture.ts";
+import { limits } from "../../config.ts";
 import { openWebOutlet } from "../../http/outlet.ts";
-import type { Delivered } from "../../pricing/quote.ts";
+import type { Delivered, Quote } from "../../pricing/quote.ts";
 import type { Call } from "../call.ts";
 import { openClientStream } from "../stream/client-stream.ts";
 import { startWatch } from "./answer-watch.ts";
 
-test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
+/** A stream at a price for each byte, over a clock that stands. */
+function openWatch(nanoUsdPerByte: number) {
   const { gateway } = openFixture();
+  let now = 0;
   const ticks: (() => void)[] = [];
+  gateway.environment.clock = { now: () => now };
   gateway.environment.timers = {
     after(_ms, callback) {
       ticks.push(callback);
@@ -18,6 +22,7 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
   };
   const written: number[] = [];
   const call = {
+    order: { quote: { chargeForDelivered: ({ bytes }) => bytes * nanoUsdPerByte } as Quote },
     async checkpoint({ bytes }: Delivered) {
       written.push(bytes);
     },
@@ -27,11 +32,37 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
   const client = openClientStream(gateway.environment, options);
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
-  startWatch(gateway, call, tap, client);
-  for (const bytes of [5, 5, 9]) {
-    delivered = { bytes, events: 0 };
-    void client.write(new Uint8Array(bytes), delivered);
-    ticks.at(-1)?.();
-  }
+  const watch = startWatch(gateway, call, tap, client);
+  return {
+    written,
+    deliver(bytes: number) {
+      delivered = { bytes, events: 0 };
+      void client.write(new Uint8Array(bytes), delivered);
+      watch.checkpointIfDue();
+    },
+    tickAfter(ms: number) {
+      now += ms;
+      // The provider is not idle.
+      watch.sawBytes();
+      ticks.at(-1)?.();
+    },
+  };
+}
+
+test("a checkpoint is written for each amount that is worth one, however soon, and for less none is", () => {
+  const { written, deliver } = openWatch(limits.checkpointNanoUsd / 10);
+  for (const bytes of [1, 9, 10, 11, 19, 20, 60]) deliver(bytes);
+  assert.deepEqual(written, [10, 20, 60]);
+});
+
+test("content that is worth less is checkpointed after a minute, and nothing new is not", () => {
+  const { written, deliver, tickAfter } = openWatch(1);
+  deliver(5);
+  tickAfter(limits.checkpointMs - 1);
+  assert.deepEqual(written, []);
+  tickAfter(1);
+  tickAfter(limits.checkpointMs);
+  assert.deepEqual(written, [5]);
+  deliver(9);
   assert.deepEqual(written, [5, 9]);
 });

@@ -1,7 +1,8 @@
 import { errorBody } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
 import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
-import { isNothingDelivered, nothingDelivered } from "../../pricing/quote.ts";
+import { type Delivered, isNothingDelivered, nothingDelivered } from "../../pricing/quote.ts";
 import { nothingReported } from "../../pricing/usage.ts";
 import type { Call } from "../call.ts";
 import type { ClientStream } from "../stream/client-stream.ts";
@@ -11,19 +12,24 @@ type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId" | "events">;
 
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
-/** Every few seconds writes a checkpoint, sends a comment if the stream is idle, and gives up an answer that stalls. */
+/**
+ * Writes a checkpoint when the delivered content is worth one, or after a minute. Sends a comment if the stream is idle,
+ * and gives up an answer that stalls.
+ */
 export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client: ClientStream): Watch {
   const { clock, timers, log } = gateway.environment;
   let lastBytesAt = clock.now();
   let checkpointed = client.delivered();
+  let checkpointedNanoUsd = chargeFor(checkpointed);
+  let checkpointedAt = lastBytesAt;
   let drain: { cancel(): void } | undefined;
-  let timer = timers.after(limits.checkpointMs, tick);
+  let timer = timers.after(limits.watchMs, tick);
   client.onLeave(() => {
     drain = timers.after(gateway.config.drainMs, () => call.abort());
   });
 
   function tick(): void {
-    timer = timers.after(limits.checkpointMs, tick);
+    timer = timers.after(limits.watchMs, tick);
     const now = clock.now();
     // The answer has ended for the client, and the provider still sends.
     const isOver = call.hasEnded || tap.state() !== "open";
@@ -31,14 +37,24 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
     else if (now - lastBytesAt >= gateway.config.request.streamIdleMs)
       call.giveUp("The provider sent nothing for too long");
     client.keepAlive(now);
-    checkpoint();
+    checkpointIfDue();
   }
 
-  function checkpoint(): void {
+  function chargeFor(delivered: Delivered): NanoUsd {
+    return call.order.quote.chargeForDelivered(delivered);
+  }
+
+  function checkpointIfDue(): void {
     const delivered = client.delivered();
     // The bytes too, because a choice of a whole answer counts as an event only at its end.
     if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
+    const now = clock.now();
+    const chargeNanoUsd = chargeFor(delivered);
+    const isWorth = chargeNanoUsd - checkpointedNanoUsd >= limits.checkpointNanoUsd;
+    if (!isWorth && now - checkpointedAt < limits.checkpointMs) return;
     checkpointed = delivered;
+    checkpointedNanoUsd = chargeNanoUsd;
+    checkpointedAt = now;
     call
       .checkpoint(delivered)
       .catch((error: unknown) => log("warn", "checkpoint_failed", { request: call.id, error: String(error) }));
@@ -48,9 +64,7 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
     sawBytes() {
       lastBytesAt = clock.now();
     },
-    checkpointIfDue() {
-      if (client.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
-    },
+    checkpointIfDue,
     stop() {
       timer.cancel();
       drain?.cancel();

@@ -24,7 +24,8 @@ import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 
 /**
  * Reads a whole answer, measures and settles it, and only then sends it: the charge of an answer that a client has is
- * durable. If the client leaves, the answer is read on, because the provider bills it all the same.
+ * durable. With a ledger that is far away the settle begins first, and the answer does not wait for it: until then the
+ * hold stands for the charge. If the client leaves, the answer is read on, because the provider bills it all the same.
  *
  * An answer too large to gather is sent while it arrives, and only its end waits for the charge. So is any
  * answer that is not small while memory is short.
@@ -263,9 +264,15 @@ async function settleAndSend(
   const receipt = call.signReceipt(chargeNanoUsd);
   if (receipt !== null) headers[RECEIPT_HEADER] = receipt;
   if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });
-  const ended = call.end(ending, { isSent: false });
-  if (!(await ended.whenDurable())) throw new LedgerUnavailable("the charge could not be written");
+  // A repeated request is to find the kept answer, and no request in progress.
+  if (gateway.config.ledgerIsFar && !mayBeReplayed) {
+    Object.assign(headers, balanceHeader(call.availableAfter(chargeNanoUsd)));
+    call.end(ending);
+  } else {
+    const ended = call.end(ending, { isSent: false });
+    if (!(await ended.whenDurable())) throw new LedgerUnavailable("the charge could not be written");
+    Object.assign(headers, balanceHeader(call.availableNanoUsd));
+  }
   held.releaseWhen(request.whenSent);
-  Object.assign(headers, balanceHeader(call.availableNanoUsd));
   return new Response(body as BodyInit, { status: 200, headers });
 }

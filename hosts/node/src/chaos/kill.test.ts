@@ -23,6 +23,7 @@ function openHost(): MortalHost {
       return { url, said: victim.stderr, kill: async () => (await victim.kill()).signal === "SIGKILL" };
     },
     withBooks: (_, work) => withBooks(file, work),
+    chargedLater: ["stream"],
     readBooks() {
       // SQLite recovers the WAL of the dead one, as for the next one.
       openDatabase(file).close();

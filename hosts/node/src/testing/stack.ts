@@ -133,7 +133,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       drainMs,
       bodyMemoryBytes: 256 * 1024 * 1024,
       answerMemoryBytes: 128 * 1024 * 1024,
-      ceilingInPieces: false,
+      ledgerIsFar: false,
       relay: options.relay ?? null,
       posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
       request: { ...defaultRequestLimits, ...options.request },
