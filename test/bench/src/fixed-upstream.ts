@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { floodModel, pacedModel, paceMs, streamContentEvents } from "./load-plan.ts";
+import { floodModel, longContentEvents, longModel, pacedModel, paceMs, streamContentEvents } from "./load-plan.ts";
 
 // The upstream every target is measured against: the same answer to everybody, made once, so that what it costs is
 // mostly the socket's. It prints its origin when it listens.
@@ -26,18 +26,29 @@ const completion = Buffer.from(
 );
 
 /** Each names the model that was asked: the gateway writes an alert about another one. */
-const [floodEvents, pacedEvents] = [floodModel, pacedModel].map((model) => {
-  const event = { ...common, model, object: "chat.completion.chunk" };
-  return [
-    ...Array.from({ length: streamContentEvents }, (_, index) => {
-      const delta = index === 0 ? { role: "assistant", content: "The" } : { content: ` w${index}` };
-      const finish_reason = index === streamContentEvents - 1 ? "stop" : null;
-      return { ...event, choices: [{ index: 0, delta, finish_reason, logprobs: null }] };
-    }),
-    { ...event, choices: [], usage },
-    "[DONE]",
-  ].map((event) => chunk(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
-}) as [Buffer[], Buffer[]];
+const lengths = {
+  [floodModel]: streamContentEvents,
+  [pacedModel]: streamContentEvents,
+  [longModel]: longContentEvents,
+};
+const eventsOf = Object.fromEntries(
+  Object.entries(lengths).map(([model, length]) => {
+    const event = { ...common, model, object: "chat.completion.chunk" };
+    const events = [
+      ...Array.from({ length }, (_, index) => {
+        const delta = index === 0 ? { role: "assistant", content: "The" } : { content: ` w${index}` };
+        const finish_reason = index === length - 1 ? "stop" : null;
+        return { ...event, choices: [{ index: 0, delta, finish_reason, logprobs: null }] };
+      }),
+      { ...event, choices: [], usage },
+      "[DONE]",
+    ];
+    return [
+      model,
+      events.map((event) => chunk(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`)),
+    ];
+  }),
+) as Record<string, Buffer[]>;
 
 /** In HTTP's chunked framing already, which is the same every time. */
 function chunk(text: string): Buffer {
@@ -82,9 +93,7 @@ const model = (id: string) => ({
   },
 });
 
-const catalogue = Buffer.from(
-  JSON.stringify({ object: "list", type: "text", data: [model(floodModel), model(pacedModel)] }),
-);
+const catalogue = Buffer.from(JSON.stringify({ object: "list", type: "text", data: Object.keys(lengths).map(model) }));
 
 const json = (body: Buffer) => ({ "content-type": "application/json", "content-length": body.length });
 const eventStream = { "content-type": "text/event-stream", "cache-control": "no-cache" };
@@ -93,9 +102,10 @@ const eventStream = { "content-type": "text/event-stream", "cache-control": "no-
  * One event a write and a turn of the loop between them, so that they are separate chunks, as a provider's are. The
  * framed events go to the socket directly: through `response.write` the upstream would be slower than a proxy.
  */
-function stream(response: ServerResponse, socket: Socket, paced: boolean): void {
+function stream(response: ServerResponse, socket: Socket, model: string): void {
   response.writeHead(200, eventStream).flushHeaders();
-  const events = paced ? pacedEvents : floodEvents;
+  const events = eventsOf[model] ?? [];
+  const paced = model !== floodModel;
   let next = 0;
   const step = (): void => {
     if (socket.destroyed) return;
@@ -122,14 +132,14 @@ const server = createServer((request, response) => {
     return;
   }
   let streamed = false;
-  let paced = false;
+  let model: string = floodModel;
   // Every target writes its body with JSON.stringify, and one for a stream is shorter than one read of the socket.
   request.on("data", (bytes: Buffer) => {
     streamed ||= bytes.includes('"stream":true');
-    paced ||= bytes.includes(pacedModel);
+    for (const other of [pacedModel, longModel]) if (bytes.includes(other)) model = other;
   });
   request.on("end", () => {
-    if (streamed) stream(response, request.socket, paced);
+    if (streamed) stream(response, request.socket, model);
     else response.writeHead(200, json(completion)).end(completion);
   });
 });

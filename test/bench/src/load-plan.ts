@@ -44,6 +44,9 @@ export const streamEvents = streamContentEvents + 2;
 /** The model with streams as fast as the socket takes them, and the model with paced streams. */
 export const floodModel = "bench-model";
 export const pacedModel = "bench-model-paced";
+/** The model with paced streams of 500 tokens. */
+export const longModel = "bench-model-long";
+export const longContentEvents = 500;
 /** Between two events of a paced stream: fifty tokens a second. */
 export const paceMs = 20;
 
@@ -54,7 +57,7 @@ const long = `${"The tide comes in twice a day, and twice a day it leaves. ".rep
 
 const messagesOf = (prompt: string) => [{ role: "user", content: prompt }];
 
-export type Answer = "buffered" | "flood" | "paced";
+export type Answer = "buffered" | "flood" | "paced" | "long";
 
 /** A target's form of the same conversation. */
 export interface Api {
@@ -100,6 +103,6 @@ export function requestBody(
   answer: Answer,
   { api = chat, isLong = false }: { api?: Api; isLong?: boolean } = {},
 ): string {
-  const model = answer === "paced" ? pacedModel : floodModel;
+  const model = answer === "paced" ? pacedModel : answer === "long" ? longModel : floodModel;
   return JSON.stringify(api.body(model, isLong ? long : short, answer !== "buffered"));
 }

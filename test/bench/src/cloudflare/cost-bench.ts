@@ -27,33 +27,40 @@ export interface CostReading {
 
 interface CostScenario {
   readonly name: string;
-  /** Begins with objects that are not in memory. */
-  readonly cold: boolean;
+  /** Begins with accounts that never made a request. */
+  readonly first?: true;
   readonly accounts: number;
   readonly requests: number;
   readonly clients: number;
   readonly answer: Answer;
   /** Between the requests of one client. */
   readonly pauseMs: number;
+  /** Each request has an `Idempotency-Key`. */
+  readonly isKeyed?: true;
+  /** Passes after the requests: the accounts' alarms ring. */
+  readonly afterMs: number;
 }
 
-/**
- * Each account is an object of its own. More accounts are found in memory less often and make fewer deliveries at once.
- * With a million accounts hardly any object is in memory, so that scenario asks each account once.
- */
+const HALF_AN_HOUR = 30 * 60_000;
+
+/** Each account is an object of its own. An account that rests lowers its allowance, and its alarms ring. */
 function costScenarios(size: number): readonly CostScenario[] {
-  const usual = { cold: false, answer: "buffered", clients: 32, pauseMs: 0 } as const;
+  const usual = { answer: "buffered", clients: 1, pauseMs: 0, accounts: size, requests: size, afterMs: 0 } as const;
+  const rested = { ...usual, afterMs: HALF_AN_HOUR } as const;
+  const long = { answer: "long", clients: 32 } as const;
   return [
-    { ...usual, name: "1,000,000 accounts (each cold)", cold: true, accounts: size, requests: size },
-    { ...usual, name: "1,000 accounts", accounts: size, requests: size },
+    { ...rested, name: "an account's first", first: true },
+    { ...rested, name: "once in half an hour" },
+    { ...usual, name: "one at a time", accounts: 1, requests: size / 2, pauseMs: 50 },
     // Enough requests to fold the log several times.
-    { ...usual, name: "1 account, one at a time", accounts: 1, requests: size / 4, clients: 1, pauseMs: 50 },
-    { ...usual, name: "1 account, 32 at once", accounts: 1, requests: size },
-    { ...usual, name: "1,000 accounts, streams", accounts: size, requests: size / 2, answer: "flood" },
+    { ...usual, name: "32 at once", clients: 32, accounts: 1, requests: 2 * size },
+    { ...rested, ...long, name: "streams of 500 tokens, once in half an hour" },
+    { ...usual, ...long, name: "streams of 500 tokens, 32 at once", accounts: 1, requests: Math.max(64, size / 2) },
+    { ...rested, name: "with an Idempotency-Key, once in half an hour", isKeyed: true },
   ];
 }
 
-const firstOfTheDay = { requests: 1, accounts: 1, clients: 1, answer: "buffered", pauseMs: 0 } as const;
+const firstOfTheDay = { requests: 1, accounts: 1, clients: 1, answer: "buffered", pauseMs: 0, afterMs: 0 } as const;
 
 export interface CostBenchOptions {
   /** The accounts there are. */
@@ -105,12 +112,15 @@ async function count(
   { url, keys, pids }: Served & { readonly pids: readonly number[] },
 ): Promise<CostReading> {
   const { requests } = scenario;
-  if (!scenario.cold) await quiet(url);
+  await quiet(url);
   await fetch(`${url}/__counts`, { method: "DELETE" });
   const cpuBefore = await cpuMs(pids);
   await askAll(scenario, { url, keys });
-  const counts = await quiet(url);
+  await quiet(url);
+  // What the alarms of many accounts need of the processor is not the Worker's.
   const cpu = (await cpuMs(pids)) ?? Number.NaN;
+  await fetch(`${url}/__pass`, { method: "POST", body: String(scenario.afterMs) });
+  const counts = await quiet(url);
   const perRequest: Usage = {
     workerRequests: counts.workerRequests / requests,
     cpuMs: (cpu - (cpuBefore ?? Number.NaN)) / requests,
@@ -132,14 +142,15 @@ async function count(
 }
 
 /** Every answer is looked at: a refused request would be a cheap one. */
-async function askAll(scenario: Omit<CostScenario, "name" | "cold">, { url, keys }: Served): Promise<void> {
-  const { requests, accounts, clients, answer, pauseMs } = scenario;
+async function askAll(scenario: Omit<CostScenario, "name" | "first">, { url, keys }: Served): Promise<void> {
+  const { requests, accounts, clients, answer, pauseMs, isKeyed } = scenario;
   let next = 0;
   async function client(): Promise<void> {
     for (let request = next++; request < requests; request = next++) {
+      const keyed = isKeyed ? { "idempotency-key": `request ${request}` } : {};
       const response = await fetch(url + completions, {
         method: "POST",
-        headers: { authorization: `Bearer ${keys[request % accounts]}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${keys[request % accounts]}`, "content-type": "application/json", ...keyed },
         body: requestBody(answer),
       });
       const text = await response.text();

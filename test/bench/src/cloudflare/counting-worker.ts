@@ -20,7 +20,13 @@ import { add, type Counts, noCounts } from "./counts.ts";
 let counts: Counts = noCounts();
 /** The kind of object of each id that was named. */
 const kinds = new Map<string, string>();
-const active = activity(Date.now, (kind, ms) => add(counts.activeMs, kind, ms));
+/** How far the clock was set ahead, and when the alarms of objects ring, by the name of the object. */
+let aheadMs = 0;
+const alarms = new Map<string, number>();
+const realNow = Date.now;
+Date.now = () => realNow() + aheadMs;
+const names = new Map<string, string>();
+const active = activity(realNow, (kind, ms) => add(counts.activeMs, kind, ms));
 
 export class PartitionObject extends RealPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
@@ -28,7 +34,13 @@ export class PartitionObject extends RealPartitionObject {
     super(ctx, countedBindings(env));
   }
 
+  /** Its alarm rings, as the clock was set ahead. */
+  async wake(): Promise<void> {
+    await this.alarm();
+  }
+
   override async alarm(): Promise<void> {
+    alarms.delete(names.get(this.ctx.id.toString()) ?? "");
     const kind = kinds.get(this.ctx.id.toString()) ?? "other";
     add(counts.objectRequests, `${kind} alarm`, 1);
     const done = active.begin(kind, this.ctx.id.toString());
@@ -54,10 +66,29 @@ export default {
       if (request.method === "DELETE") counts = noCounts();
       return Response.json(taken);
     }
+    if (pathname === "/__pass") {
+      await pass(bindings, Number(await request.text()));
+      return new Response(null, { status: 204 });
+    }
     counts.workerRequests += 1;
     return worker.fetch(request, countedBindings(bindings), event);
   },
 };
+
+/** Lets time pass: the alarms that come due ring, in order. */
+async function pass(bindings: Bindings, ms: number): Promise<void> {
+  const until = Date.now() + ms;
+  for (;;) {
+    const [first] = [...alarms].sort(([, one], [, other]) => one - other);
+    if (first === undefined || first[1] > until) break;
+    const [name, at] = first;
+    aheadMs += Math.max(0, at - Date.now());
+    alarms.delete(name);
+    const object = bindings.PARTITION.getByName(name) as unknown as { wake(): Promise<void> };
+    await object.wake();
+  }
+  aheadMs += Math.max(0, until - Date.now());
+}
 
 function countedBindings(bindings: Bindings): Bindings {
   return {
@@ -81,6 +112,7 @@ function countedNamespace(
       const kind = kindOf(name);
       const id = namespace.idFromName(name).toString();
       kinds.set(id, kind);
+      names.set(id, name);
       const call = (method: string): Call =>
         async function counted(...args) {
           const [, what = { type: method }] = args as [string?, ({ type: string } | { type: string }[])?];
@@ -116,7 +148,7 @@ function countedKeyValue(namespace: KVNamespace): KVNamespace {
 }
 
 /** Instead of the object's own: every statement is finished before the next one begins. */
-function countStorage({ storage }: DurableObjectState): void {
+function countStorage({ storage, id }: DurableObjectState): void {
   const { sql } = storage;
   const exec = sql.exec.bind(sql);
   let last: { table: string; cursor: SqlStorageCursor<never> } | undefined;
@@ -134,9 +166,10 @@ function countStorage({ storage }: DurableObjectState): void {
     return cursor;
   }) as never;
   const { setAlarm, get, put } = storage;
-  storage.setAlarm = (...args: never[]) => {
+  storage.setAlarm = (at) => {
     add(counts.rowsWritten, "alarm", 1);
-    return setAlarm.apply(storage, args as never);
+    alarms.set(names.get(id.toString()) ?? "", Number(at));
+    return setAlarm.call(storage, Number(at) - aheadMs);
   };
   storage.get = ((...args: never[]) => {
     add(counts.rowsRead, "key-value", 1);
