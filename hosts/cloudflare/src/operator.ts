@@ -1,10 +1,10 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { emptyLimit, tellAgain } from "@inference/gateway/jobs/tell-again";
-import { chainPartition, isAgent, type Partition, restorable } from "@inference/ledger/partition";
+import { isAgent, type Partition, restorable } from "@inference/ledger/partition";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { ChainCalls } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
-import { settingsOf } from "./settings.ts";
+import { chainOf } from "./settings.ts";
 
 /** The calls of a partition's object that only an operator makes. */
 export type RestoreCalls = {
@@ -56,7 +56,7 @@ export class Operator extends WorkerEntrypoint<Bindings> {
   }
 
   #chain(): Partition {
-    return chainPartition(settingsOf(this.env).PRIMARY_CHAIN_ID);
+    return chainOf(this.env);
   }
 
   #host() {

@@ -39,7 +39,7 @@ import { log } from "./log.ts";
 import type { RestoreCalls } from "./operator.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
-import { receiptMsOf } from "./settings.ts";
+import { chainOf, receiptMsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 
 /**
@@ -64,6 +64,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
+  /** The partition of the chain that credits and debits accounts. */
+  #chain: Partition | undefined;
   #gateway: Gateway | undefined;
   #statements: Statements | undefined;
   /** Changes when the object was restored: see `HostState`. */
@@ -148,7 +150,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await this.#apply(partition, command);
     if (command.type !== "reserve" || !("asks" in reply)) return reply;
-    return this.#ledger.run(() => askCeiling(partition, command, reply.asks));
+    this.#chain ??= chainOf(this.env);
+    const where = { owner: partition, chain: this.#chain };
+    return this.#ledger.run(() => askCeiling(where, command, reply.asks));
   }
 
   async #apply(partition: Partition, command: Command): Promise<Reply> {
@@ -213,8 +217,6 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     } finally {
       this.#isAtWork = false;
       await this.#ringNext();
-      // Then it is idle, and its log is shortened.
-      if (Date.now() - this.#writtenAt < IDLE_MS) await this.#ring(this.#writtenAt + IDLE_MS);
     }
   }
 

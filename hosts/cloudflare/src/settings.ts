@@ -1,6 +1,7 @@
 import { type GatewayConfig, limits } from "@inference/gateway/config";
 import { address } from "@inference/gateway/setting-fields";
 import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
+import { chainPartition, type Partition } from "@inference/ledger/partition";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 
@@ -59,6 +60,11 @@ export function receiptMsOf(given: Given): number {
   return settings.RECEIPT_RETENTION_DAYS * DAY_MS;
 }
 
+/** The partition of the primary chain, which an object asks before its first request. */
+export function chainOf(given: Given): Partition {
+  return chainPartition(parseSettings(chainSettings, textsOf(given)).PRIMARY_CHAIN_ID);
+}
+
 /** The settings as texts: a variable of a Worker may be JSON. */
 function textsOf(given: Given): Record<string, string | undefined> {
   const named = Object.keys(edgeSettings.shape).filter((name) => given[name] !== undefined);
@@ -71,3 +77,4 @@ function textsOf(given: Given): Record<string, string | undefined> {
 }
 
 const receiptSettings = gatewaySettings.pick({ RECEIPT_RETENTION_DAYS: true });
+const chainSettings = gatewaySettings.pick({ PRIMARY_CHAIN_ID: true });

@@ -2,13 +2,15 @@ import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * Lowers an account's due allowances, or all allowances of one limit. When it returns, the limits know what the account
- * used and holds, so an emptied limit is told again by this saga for each account.
+ * Lowers an account's due allowances, whose limits are told by deliveries, or all allowances of one limit. Then, when it
+ * returns, the limit knows what the account used and holds, so an emptied limit is told again by this saga for each
+ * account.
  */
 export function* lowerAllowances(
   account: Partition,
   { at, limit = null }: { at: number; limit?: Partition | null },
 ): Saga<void> {
   const { asks } = yield* send(account, { type: "lower", at, limit });
+  if (limit === null) return;
   for (const { limit: asked, command } of asks) yield* send(asked, command);
 }

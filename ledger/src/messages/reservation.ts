@@ -82,9 +82,13 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
  *
  * @param reserve The command, which was answered with these asks.
  */
-export function* askCeiling(account: Partition, reserve: ReserveCommand, asks: readonly Ask[]): Saga<ReserveReply> {
+export function* askCeiling(
+  { owner, chain }: Pick<Reservation, "owner" | "chain">,
+  reserve: ReserveCommand,
+  asks: readonly Ask[],
+): Saga<ReserveReply> {
   if (asks.some(({ limit }) => limit !== ceilingPartition)) return { status: "asks", asks };
-  return yield* send(account, { ...reserve, answers: yield* askLimits(asks) });
+  return yield* sendHeard(chain, owner, { ...reserve, answers: yield* askLimits(asks) });
 }
 
 /** Asks each limit, up to the first that refuses. An agent that cannot be reached refuses. */
