@@ -62,8 +62,8 @@ export const comparisons: { readonly [host: string]: Comparison } = {
     cost: true,
     against: ["bare Worker", "Portkey Worker"],
     goals: edgeGoals,
-    usual: { rounds: 3, seconds: 3, costAccounts: 1_000 },
-    quick: { rounds: 1, seconds: 2, costAccounts: 100 },
+    usual: { rounds: 3, seconds: 3, costAccounts: 160 },
+    quick: { rounds: 1, seconds: 2, costAccounts: 40 },
     file: "cloudflare.json",
   },
 };
