@@ -207,6 +207,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
         () => this.#keepStatements(),
         () => this.#notify(),
         () => this.#forget(),
+        // Of the works before. Without it the alarm would ring again for them.
+        () => this.#deliver(),
         // Commits acknowledgements, so that an object that now sleeps repeats no delivery.
         () => this.#commits.join(),
         () => this.#tidy(),
