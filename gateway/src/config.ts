@@ -32,10 +32,7 @@ export type GatewayConfig = {
   settlement: Settlement;
   operator: OperatorConfig;
   request: RequestLimits;
-  /**
-   * Whether a call of the ledger takes as long as a trip between regions. Accounts then take the ceiling in pieces, and
-   * a whole answer does not wait for its settle. On one machine each request raises and lowers the ceiling's sum.
-   */
+  /** Whether a call of the ledger is a trip between regions. Accounts then take the ceiling in pieces. */
   ledgerIsFar: boolean;
   posting: PostingTerms;
   relay: { url: string; secret: string } | null;
@@ -80,16 +77,7 @@ export const limits = {
   gatheredAnswerBytes: 1024 * 1024,
   /** The same while memory is short. */
   smallAnswerBytes: 64 * 1024,
-  /**
-   * A stream is checkpointed when this much was delivered since its last checkpoint, in nano-dollars. A checkpoint at
-   * the edge costs a millionth of a dollar, so it costs a thousandth of the amount that it records.
-   */
-  checkpointNanoUsd: 1_000_000,
-  /** A stream that has delivered less is checkpointed after this time. */
   checkpointMs: 60_000,
-  /** Between two looks at a stream: for idle providers, idle clients, and its checkpoint. */
-  watchMs: 5_000,
-  /** Content events beyond twice the output limit after which an answer is given up. */
   excessEvents: 2_000,
   keepAliveMs: 15_000,
   /** How long, and how often, a request waits for a budget that other requests of its payer have taken. */

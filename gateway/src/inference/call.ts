@@ -62,7 +62,7 @@ export class Call {
   #abort = new AbortController();
   readonly #deadline: { cancel(): void };
   #body: Uint8Array;
-  readonly #heldNanoUsd: NanoUsd;
+  readonly heldNanoUsd: NanoUsd;
   #upstreamId: string | null = null;
   #isStreaming = false;
   #hasEnded = false;
@@ -79,7 +79,7 @@ export class Call {
     this.route = request.route;
     this.tag = request.tag;
     this.order = order;
-    this.#heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
+    this.heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
     this.spender = spender;
     this.availableNanoUsd = availableNanoUsd;
     this.#ownKey = upstreamKey;
@@ -258,12 +258,6 @@ export class Call {
     });
   }
 
-  /** What the account can spend after this charge, if nothing else changed since the hold was taken. */
-  availableAfter(chargeNanoUsd: NanoUsd): NanoUsd | undefined {
-    const { availableNanoUsd } = this;
-    return availableNanoUsd === undefined ? undefined : availableNanoUsd + this.#heldNanoUsd - chargeNanoUsd;
-  }
-
   /** Whether the answer's bytes are sent while they arrive. */
   isStreaming(): boolean {
     return this.#isStreaming;
@@ -318,7 +312,7 @@ export class Call {
     this.trace.ended(ending);
     this.turn.leave();
     if (this.#server !== null) {
-      gateway.openOffers.ended(this.#server, this.#heldNanoUsd - conclusion.chargeNanoUsd);
+      gateway.openOffers.ended(this.#server, this.heldNanoUsd - conclusion.chargeNanoUsd);
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });

@@ -38,6 +38,17 @@ import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.t
 import { log } from "./log.ts";
 import type { RestoreCalls } from "./operator.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
+import {
+  DELIVER_AGAIN_MS,
+  FARTHEST_MS,
+  FORGET_CEILING_EVERY_MS,
+  FORGET_EVERY_MS,
+  FORGET_MS,
+  GIVEN_UP_MS,
+  IDLE_MS,
+  MAX_USES,
+  SWEEP_AGAIN_MS,
+} from "./partition-limits.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { chainOf, receiptMsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -64,8 +75,6 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
-  /** The partition of the chain that credits and debits accounts. */
-  #chain: Partition | undefined;
   #gateway: Gateway | undefined;
   #statements: Statements | undefined;
   /** Changes when the object was restored: see `HostState`. */
@@ -150,8 +159,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await this.#apply(partition, command);
     if (command.type !== "reserve" || !("asks" in reply)) return reply;
-    this.#chain ??= chainOf(this.env);
-    const where = { owner: partition, chain: this.#chain };
+    const where = { owner: partition, chain: chainOf(this.env) };
     return this.#ledger.run(() => askCeiling(where, command, reply.asks));
   }
 
@@ -397,17 +405,3 @@ const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted u
 /** The key of the epoch, and the epoch of an object that was never restored. */
 const EPOCH = "epoch";
 const FIRST_EPOCH = 1;
-/** A statement with more is cut, so that hashing ends within an alarm: 5 s of processor time at most. */
-const MAX_USES = 100_000;
-const DELIVER_AGAIN_MS = 2_000;
-const SWEEP_AGAIN_MS = 5_000;
-const IDLE_MS = 10 * 60_000;
-/** Keeping rows for another day costs less than an alarm every hour. */
-const FORGET_EVERY_MS = 24 * 3_600_000;
-const FORGET_CEILING_EVERY_MS = 3_600_000;
-/** An alarm may run for 15 minutes. Forgetting ends before that, and the next alarm does the rest. */
-const FORGET_MS = 5 * 60_000;
-/** The runtime's times end in 2262, but a key may expire in 9999. */
-const FARTHEST_MS = 10 * 365 * 24 * 3_600_000;
-/** The runtime gives up a failing alarm after about two minutes. */
-const GIVEN_UP_MS = 3 * 60_000;

@@ -6,7 +6,7 @@ import { openWebOutlet } from "../../http/outlet.ts";
 import type { Delivered, Quote } from "../../pricing/quote.ts";
 import type { Call } from "../call.ts";
 import { openClientStream } from "../stream/client-stream.ts";
-import { startWatch } from "./answer-watch.ts";
+import { CHECKPOINT_NANO_USD, startWatch } from "./answer-watch.ts";
 
 /** A stream at a price for each byte, over a clock that stands. */
 function openWatch(nanoUsdPerByte: number) {
@@ -50,7 +50,7 @@ function openWatch(nanoUsdPerByte: number) {
 }
 
 test("a checkpoint is written for each amount that is worth one, however soon, and for less none is", () => {
-  const { written, deliver } = openWatch(limits.checkpointNanoUsd / 10);
+  const { written, deliver } = openWatch(CHECKPOINT_NANO_USD / 10);
   for (const bytes of [1, 9, 10, 11, 19, 20, 60]) deliver(bytes);
   assert.deepEqual(written, [10, 20, 60]);
 });

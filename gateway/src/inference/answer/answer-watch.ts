@@ -8,6 +8,10 @@ import type { Call } from "../call.ts";
 import type { ClientStream } from "../stream/client-stream.ts";
 import type { Tap } from "../stream/tap.ts";
 
+/** A checkpoint at the edge costs a millionth of a dollar, so at most a thousandth of the amount that it records. */
+export const CHECKPOINT_NANO_USD = 1_000_000;
+const WATCH_MS = 5_000;
+
 type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId" | "events">;
 
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
@@ -23,13 +27,13 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
   let checkpointedNanoUsd = chargeFor(checkpointed);
   let checkpointedAt = lastBytesAt;
   let drain: { cancel(): void } | undefined;
-  let timer = timers.after(limits.watchMs, tick);
+  let timer = timers.after(WATCH_MS, tick);
   client.onLeave(() => {
     drain = timers.after(gateway.config.drainMs, () => call.abort());
   });
 
   function tick(): void {
-    timer = timers.after(limits.watchMs, tick);
+    timer = timers.after(WATCH_MS, tick);
     const now = clock.now();
     // The answer has ended for the client, and the provider still sends.
     const isOver = call.hasEnded || tap.state() !== "open";
@@ -50,7 +54,7 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
     if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
     const now = clock.now();
     const chargeNanoUsd = chargeFor(delivered);
-    const isWorth = chargeNanoUsd - checkpointedNanoUsd >= limits.checkpointNanoUsd;
+    const isWorth = chargeNanoUsd - checkpointedNanoUsd >= CHECKPOINT_NANO_USD;
     if (!isWorth && now - checkpointedAt < limits.checkpointMs) return;
     checkpointed = delivered;
     checkpointedNanoUsd = chargeNanoUsd;

@@ -266,7 +266,11 @@ async function settleAndSend(
   if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });
   // A repeated request is to find the kept answer, and no request in progress.
   if (gateway.config.ledgerIsFar && !mayBeReplayed) {
-    Object.assign(headers, balanceHeader(call.availableAfter(chargeNanoUsd)));
+    const { availableNanoUsd: heldFrom } = call;
+    Object.assign(
+      headers,
+      balanceHeader(heldFrom === undefined ? undefined : heldFrom + call.heldNanoUsd - chargeNanoUsd),
+    );
     call.end(ending);
   } else {
     const ended = call.end(ending, { isSent: false });
