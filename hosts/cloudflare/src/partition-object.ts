@@ -38,17 +38,7 @@ import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.t
 import { log } from "./log.ts";
 import type { RestoreCalls } from "./operator.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
-import {
-  DELIVER_AGAIN_MS,
-  FARTHEST_MS,
-  FORGET_CEILING_EVERY_MS,
-  FORGET_EVERY_MS,
-  FORGET_MS,
-  GIVEN_UP_MS,
-  IDLE_MS,
-  MAX_USES,
-  SWEEP_AGAIN_MS,
-} from "./partition-limits.ts";
+import * as most from "./partition-limits.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { chainOf, receiptMsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -232,7 +222,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** Sets the alarm, unless it is due earlier. */
   async #ring(dueAt: number): Promise<void> {
-    const at = Math.min(dueAt, Date.now() + FARTHEST_MS);
+    const at = Math.min(dueAt, Date.now() + most.FARTHEST_MS);
     if (this.#isAtWork || (!this.#isUnset() && this.#alarmAt !== null && this.#alarmAt <= at)) return;
     this.#alarmAt = at;
     await this.ctx.storage.setAlarm(at);
@@ -243,14 +233,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const now = Date.now();
     const due: number[] = [];
     // An acknowledgement that is not committed would be lost, and its delivery repeated when the object wakes.
-    if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + DELIVER_AGAIN_MS);
+    if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + most.DELIVER_AGAIN_MS);
     const lease = this.ownRows.firstLease();
     // A lapsed hold stays while its prices or the chain cannot be read, or if the ledger did not answer.
-    if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
+    if (lease !== undefined) due.push(lease < now ? now + most.SWEEP_AGAIN_MS : lease + 1);
     // A failed step is tried again.
     for (const table of ["allowance", "bill", "account"] as const) {
       const dueAt = this.ownRows.dueAt(table);
-      if (dueAt !== undefined) due.push(dueAt < now ? now + SWEEP_AGAIN_MS : dueAt + 1);
+      if (dueAt !== undefined) due.push(dueAt < now ? now + most.SWEEP_AGAIN_MS : dueAt + 1);
     }
     const forgetAt = this.#forgetAt();
     if (forgetAt !== undefined) due.push(forgetAt);
@@ -259,7 +249,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** Whether no alarm is set. An alarm that is long overdue counts as none, because the runtime gave it up. */
   #isUnset(): boolean {
-    return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - GIVEN_UP_MS);
+    return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - most.GIVEN_UP_MS);
   }
 
   /** Delivers without waiting for the alarm. A field, because methods of the class can be called remotely. */
@@ -294,7 +284,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       this.#delivering -= 1;
       // Readers that wait for the last write see it.
       const isLast = this.#delivering === 0;
-      if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+      if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + most.DELIVER_AGAIN_MS);
     }
   }
 
@@ -302,14 +292,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async #lower(): Promise<void> {
     if (!this.#isDue("allowance")) return;
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() } };
-    await within(timers, FORGET_MS, (signal) => lowerDue({ environment }, signal));
+    await within(timers, most.FORGET_MS, (signal) => lowerDue({ environment }, signal));
   }
 
   async #keepStatements(): Promise<void> {
     if (!this.#isDue("bill")) return;
     const { settlement, posting } = this.#jobs().config;
     this.#statements ??= createStatements({
-      ...{ ledger: this.#ledger, chainId: settlement.chainId, terms: posting, now: Date.now, maxUses: MAX_USES },
+      ...{ ledger: this.#ledger, chainId: settlement.chainId, terms: posting, now: Date.now, maxUses: most.MAX_USES },
       makeTree: statementTrees(settlement, pureKeccak),
       onAlert: (message) => log("alert", "statements", { message }),
     });
@@ -333,7 +323,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     if ((this.#forgetAt() ?? Number.POSITIVE_INFINITY) > now) return;
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() }, timers };
     // Not `AbortSignal.timeout`: an object with a pending one does not hibernate.
-    await within(timers, FORGET_MS, async (signal) => {
+    await within(timers, most.FORGET_MS, async (signal) => {
       await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, signal);
       if (!signal.aborted) this.#forgotAt = now;
     });
@@ -345,7 +335,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async #tidy(): Promise<void> {
     if (this.#gathered.length > 0) return;
     if (!this.ownRows.isEmpty()) {
-      if (Date.now() - this.#writtenAt >= IDLE_MS && !this.#hasUndelivered()) this.ownRows.shorten();
+      if (Date.now() - this.#writtenAt >= most.IDLE_MS && !this.#hasUndelivered()) this.ownRows.shorten();
       return;
     }
     await this.#export.drop({ ...this.ownRows.nextFold(), fold: 0 });
@@ -379,7 +369,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** How long rows whose retention has ended are gathered before they are forgotten. */
   #forgetEveryMs(): number {
-    return this.ownRows.partition() === ceilingPartition ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
+    return this.ownRows.partition() === ceilingPartition ? most.FORGET_CEILING_EVERY_MS : most.FORGET_EVERY_MS;
   }
 
   /** When the alarm is first needed for these changes, apart from deliveries. */
