@@ -2,9 +2,8 @@ import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * Lowers an account's due allowances, whose limits are told by deliveries, or all allowances of one limit. Then, when it
- * returns, the limit knows what the account used and holds, so an emptied limit is told again by this saga for each
- * account.
+ * Lowers an account's due allowances, whose limits are told by deliveries, or all allowances of one limit. In the second
+ * case the limit knows the account's use and holds when this returns, so an emptied limit runs it for each account.
  */
 export function* lowerAllowances(
   account: Partition,

@@ -17,9 +17,7 @@ export const errorAnswer = z.strictObject({
     metadata: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.int()), topUpTold]))
       .optional()
-      .describe(
-        "Numbers a program can use: what was needed, what is left, when it resets, and in `top_up` how to pay.",
-      ),
+      .describe("For programs: the needed amount, the rest, the time of its reset, and in `top_up` how to pay."),
   }),
 });
 
@@ -364,13 +362,11 @@ export const statusAnswer = z.strictObject({
         chunks_in_flight: count.describe("A chunk is a transaction that debits many accounts."),
         ...amounts("waiting"),
         waiting_accounts: count.describe("Accounts with a statement that is not final. They owe `waiting` by it."),
-        oldest_at: time
-          .nullable()
-          .describe("When the oldest use in such a statement was admitted. Null: there is none."),
+        oldest_at: time.nullable().describe("When the oldest use in such a statement was admitted. Null: none."),
         ...amounts("foreign"),
         foreign_accounts: z
           .array(z.strictObject({ account: address, ...amounts("foreign") }))
-          .describe("The accounts of the last 31 days' debits that paid no statement of this gateway, at most 50."),
+          .describe("Accounts that were debited in the last 31 days for no statement of this gateway, at most 50."),
       })
       .nullable()
       .describe("What is posted on chain, as far as the gateway has read its final blocks. Null: it has read none."),

@@ -17,8 +17,8 @@ type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId" | "events">;
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
 /**
- * Writes a checkpoint when the delivered content is worth one, or after a minute. Sends a comment if the stream is idle,
- * and gives up an answer that stalls.
+ * Writes a checkpoint when the delivered content is worth one, or after a minute. Sends a comment if the stream is
+ * idle, and gives up an answer that stalls.
  */
 export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client: ClientStream): Watch {
   const { clock, timers, log } = gateway.environment;
