@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
+import type { Timers } from "@inference/protocol/timers";
 import { makeSemaphore, type SemaphoreLimits } from "./semaphore.ts";
+
+/** Time stands still. */
+const idle: Timers = { after: () => ({ cancel: () => undefined }) };
 
 /** A semaphore, and work in it that goes on until the test says so. */
 function open(limits: SemaphoreLimits) {
@@ -56,7 +60,7 @@ test("work that fails leaves room like any other, and nobody whose client is unk
 });
 
 test("clients that fill it keep no other out: it waits, one piece of work each, and is next", async () => {
-  const semaphore = makeSemaphore({ atOnce: 32, each: 4, waiting: 64 }, "tests");
+  const semaphore = makeSemaphore({ atOnce: 32, each: 4, waiting: { most: 64, ms: 10_000, timers: idle } }, "tests");
   const running: string[] = [];
   const ends: (() => void)[] = [];
   const refused: string[] = [];
@@ -88,4 +92,28 @@ test("clients that fill it keep no other out: it waits, one piece of work each, 
   assert.equal(running.length, 32 + 1 + 64, "all had their turn");
   for (let n = 0; n < 4; n++) await ask("ninth");
   assert.deepEqual([running.length, refused.length], [101, 18], "nothing is left of it");
+});
+
+test("work that has no turn in time is refused, and takes no place from the next one", async () => {
+  let expire = (): void => undefined;
+  const timers: Timers = {
+    after(_, callback) {
+      expire = callback;
+      return { cancel: () => undefined };
+    },
+  };
+  const semaphore = makeSemaphore({ atOnce: 1, waiting: { most: 2, ms: 10_000, timers } }, "tests");
+  const { promise: first, resolve: end } = Promise.withResolvers<void>();
+  const busy = semaphore(() => first, "a");
+  // At the edge the Worker of a client that left has ended by then: nothing of its work runs.
+  const late = assert.rejects(
+    semaphore(() => assert.fail("it runs too late"), "gone"),
+    GatewayError,
+  );
+  expire();
+  await late;
+  const next = semaphore(() => Promise.resolve("served"), "b");
+  end();
+  await busy;
+  assert.deepEqual([await next, await semaphore(() => Promise.resolve("free"), "gone")], ["served", "free"]);
 });

@@ -41,7 +41,9 @@ const MAX_ANSWER = 64 * 1024;
  * Questions to the relay that are in progress and that wait. A network without one may have one that waits, because
  * eight networks with signed payments and no dollars can have all that are in progress.
  */
-const ASKED = { atOnce: 32, each: 4, waiting: 64 };
+const ASKED = { atOnce: 32, each: 4 };
+/** With {@link ANSWER_MS} less than the 30 s that a Worker runs after its client has left. */
+const WAITING = { most: 64, ms: 10_000 };
 
 /** Null without a relay. */
 export function makeRelayClient(
@@ -50,7 +52,10 @@ export function makeRelayClient(
 ): RelayClient | null {
   const send = environment.relay;
   if (relay === null || send === undefined) return null;
-  const through = makeSemaphore(ASKED, "questions to the relay");
+  const through = makeSemaphore(
+    { ...ASKED, waiting: { ...WAITING, timers: environment.timers } },
+    "questions to the relay",
+  );
   const once = makeSingleFlight<readonly RelayQuote[]>(environment);
   let known: { quotes: readonly RelayQuote[]; at: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
