@@ -106,18 +106,23 @@ type Alert = (event: string, fields: Record<string, unknown>) => void;
 async function perform(task: Task, { budget, alert, log }: { budget: Budget; alert: Alert; log: Log }): Promise<void> {
   const { name, chain, call, valueWei, atLeast = 0n, notDue } = task;
   const fields = { task: name, chain: chain.settings.name };
+  let outcome: "done" | "reverted" | "not sent" = "not sent";
   try {
     const value = (await valueWei?.()) ?? 0n;
     // A call that would revert is not sent, and costs nothing.
     const { result } = await chain.reader.simulateContract({ ...call, value, account: chain.writer.account });
     if (typeof result === "bigint" && result < atLeast) return;
     const spent = await send(chain, call, value, task.budget ?? budget);
-    if (spent.outcome !== "budget exhausted") task.onSent?.(spent.outcome);
     if (spent.outcome === "budget exhausted") {
       alert("budget exhausted", { ...fields, leftWei: String(spent.leftWei), mostWei: String(spent.mostWei) });
-    } else log("info", spent.outcome, { ...fields, hash: spent.hash });
+    } else {
+      outcome = spent.outcome;
+      log("info", outcome, { ...fields, hash: spent.hash });
+    }
   } catch (error) {
     if (!notDue.includes(revertOf(error) ?? "")) alert("failed", { ...fields, reason: reasonOf(error) });
+  } finally {
+    task.onTried?.(outcome);
   }
 }
 

@@ -4,7 +4,21 @@ import { fundDollars } from "@inference/devnet/third-parties/local-chains";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { erc20Abi } from "viem";
-import { DOLLAR, deliverAll, dollarsOf, ordersOn, ownerOn, setOrder, startOrderSite } from "./testing/order-site.ts";
+import { createBudget } from "./budget.ts";
+import { openDatabase } from "./database.ts";
+import { connectKeeperChain } from "./keeper-chain.ts";
+import type { KeeperChainSettings } from "./settings.ts";
+import { findPulls } from "./standing-orders.ts";
+import {
+  DOLLAR,
+  deliverAll,
+  dollarsOf,
+  ordersOn,
+  ownerOn,
+  setOrder,
+  startOrderSite,
+  terms,
+} from "./testing/order-site.ts";
 import { alice, deployer, keeper } from "./testing/three-chains.ts";
 
 const HOUR_MS = 3_600_000;
@@ -95,4 +109,28 @@ test("orders spend a budget of their own, and a message's fee counts", async () 
   await secondary1.sent(
     await secondary1.client.writeContract({ ...ordersOn(secondary1), account: owner, functionName: "end" }),
   );
+});
+
+test("a round pulls for ten owners at most, and an owner whose pull was not sent rests for ten minutes", async () => {
+  const { primary } = site.chains.sites;
+  const [settings] = site.chains.settings().chains as [KeeperChainSettings];
+  const database = openDatabase(":memory:");
+  let at = Date.now();
+  const now = () => at;
+  const chain = connectKeeperChain(settings, { account: alice, database, now, log: () => undefined });
+  const budget = createBudget(database, { dailyBudgetWei: terms.dailyBudgetWei, now, table: "pull_spent" });
+  const { find } = findPulls([chain], { ...terms, budget, now });
+  for (let n = 0; n < 12; n++) {
+    await setOrder(primary, await ownerOn(primary, 3n), { maxPerDay: 3n * DOLLAR, puller: alice.address });
+  }
+  const round = async (): Promise<number> => {
+    await chain.events.poll();
+    const { tasks } = await find();
+    for (const { onTried } of tasks) onTried?.("not sent");
+    return tasks.length;
+  };
+  const rounds = [await round(), await round(), await round()];
+  at += HOUR_MS / 6;
+  deepEqual([...rounds, await round()], [10, 2, 0, 10]);
+  database.close();
 });

@@ -10,7 +10,12 @@ import type { Found, Task, TaskFinder } from "./task.ts";
 
 /** Maximum orders of a chain that a round looks at, in turn: anyone can set orders. */
 const MOST_LOOKED = 200;
-/** The pause after a pull, in ms: a node may show the credit late. After a reverted pull it lasts until 00:00 UTC. */
+/** Maximum pulls of a round, each of which waits for its block: flushes and deliveries wait for the next round. */
+const MOST_PULLED = 10;
+/**
+ * The pause after a try to pull an owner's dollars, in ms: a node may show the credit late, and an owner whom the
+ * stablecoin blocks is not asked about in each round. A reverted pull ends the owner's UTC day.
+ */
 const REST_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** How long a message from a secondary chain counts as credit, in seconds. */
@@ -50,6 +55,7 @@ export function findPulls(
       for (const [index, { owner, amount }] of pulls.entries()) {
         const comingToken = coming.get(owner) ?? 0n;
         if ((credits[index] ?? 0n) + comingToken * NANO_USD_PER_TOKEN_UNIT >= below * NANO_USD_PER_TOKEN_UNIT) continue;
+        if (tasks.length === MOST_PULLED) break;
         coming.set(owner, comingToken + amount);
         tasks.push(pull(chain, { owner, amount }));
       }
@@ -64,8 +70,8 @@ export function findPulls(
       call: { ...orders, functionName: "pull", args: [owner, amount] },
       valueWei: async () =>
         chain === primary ? 0n : chain.reader.readContract({ ...fee, args: [primary.settings.eid] }),
-      onSent: (outcome) => {
-        const until = outcome === "done" ? now() + REST_MS : (Math.floor(now() / DAY_MS) + 1) * DAY_MS;
+      onTried: (outcome) => {
+        const until = outcome === "reverted" ? (Math.floor(now() / DAY_MS) + 1) * DAY_MS : now() + REST_MS;
         restsUntil.set(owner, until);
       },
     };
@@ -133,8 +139,8 @@ function pullsOn(chain: KeeperChain, least: bigint): () => Promise<Pull[]> {
 }
 
 /**
- * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message
- * counts for a day: it may wait for cover, or be discarded.
+ * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message counts
+ * for a day: it may wait for cover, or be discarded.
  */
 function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]): () => Promise<Map<Address, bigint>> {
   if (secondaries.length === 0) return async () => new Map();
@@ -143,7 +149,8 @@ function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]):
   const bridgeOn = (chain: KeeperChain) =>
     ({ address: contractOn(chain, "tokenBridge"), abi: tokenBridgeAbi }) as const;
   const senders = secondaries.map((chain) => ({
-    ageOf: agesOn(chain),
+    chain,
+    timeOf: timesOn(chain),
     messages: chain.events.track(
       { ...bridgeOn(chain), eventName: "Sent" },
       {
@@ -160,11 +167,13 @@ function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]):
     const ended = new Set(delivered.open().keys());
     const coming = new Map<Address, bigint>();
     const known = new Set<string>();
-    for (const { messages, ageOf } of senders) {
+    for (const { chain, messages, timeOf } of senders) {
       const over: string[] = [];
-      for (const [guid, { owner, amount, block }] of messages.open()) {
+      const open = messages.open();
+      const since = open.size === 0 ? 0n : (await timeOn(chain)) - DAY_S;
+      for (const [guid, { owner, amount, block }] of open) {
         known.add(guid);
-        if (ended.has(guid) || (await ageOf(block)) > DAY_S) over.push(guid);
+        if (ended.has(guid) || (await timeOf(block)) < since) over.push(guid);
         else coming.set(owner, (coming.get(owner) ?? 0n) + BigInt(amount));
       }
       messages.done(over);
@@ -175,14 +184,14 @@ function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]):
   };
 }
 
-/** The age of a block in seconds, by the chain's clock. A block's time is read once. */
-function agesOn(chain: KeeperChain): (block: number) => Promise<bigint> {
+/** The time of a block in seconds, read once. */
+function timesOn(chain: KeeperChain): (block: number) => Promise<bigint> {
   const times = new Map<number, bigint>();
   return async (block) => {
     const time = times.get(block) ?? (await timeOfBlock(chain, block));
     if (times.size >= MOST_LOOKED) times.clear();
     times.set(block, time);
-    return (await timeOn(chain)) - time;
+    return time;
   };
 }
 

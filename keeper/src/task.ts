@@ -14,8 +14,8 @@ export type Task = {
   atLeast?: bigint;
   /** The budget that it spends; the keeper's if absent. */
   budget?: Budget;
-  /** Called when its transaction is in a block. */
-  onSent?(outcome: "done" | "reverted"): void;
+  /** Called after a try: its transaction is in a block, or was not sent. */
+  onTried?(outcome: "done" | "reverted" | "not sent"): void;
   /** Errors of the contract if the call is too early, or somebody else has made it. */
   notDue: readonly string[];
 };

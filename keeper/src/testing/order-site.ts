@@ -10,7 +10,7 @@ import { type ChainSite, deployer, keeper, shareThreeChains } from "./three-chai
 
 export const DOLLAR = 1_000_000n;
 /** Pulls below 5 dollars of credit, at least 2 dollars. */
-const terms = { below: 5n * DOLLAR, least: 2n * DOLLAR, dailyBudgetWei: 10n ** 18n };
+export const terms = { below: 5n * DOLLAR, least: 2n * DOLLAR, dailyBudgetWei: 10n ** 18n };
 
 /** A keeper that pulls by standing orders, on three local chains. Its relay has no chain. */
 export async function startOrderSite() {
@@ -30,7 +30,9 @@ export async function startOrderSite() {
     );
   }
   async function stop(): Promise<void> {
-    await running?.stop();
+    const last = running;
+    running = undefined;
+    await last?.stop();
   }
   /** Moves the keeper's clock. */
   function pass(ms: number): void {
