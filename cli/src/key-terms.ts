@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { KeyTermTexts } from "@inference/protocol/key-message";
 import { type LimitReset, limitResets } from "@inference/protocol/window";
+import * as z from "zod";
 import type { OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 
@@ -49,12 +50,16 @@ function resetOf(text: string | undefined): LimitReset | undefined {
   return reset;
 }
 
-/** A day means its beginning in UTC. */
 function timeOf(text: string | undefined): string | undefined {
-  if (text === undefined || text === "none") return text;
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new UsageError(`--expires takes a day or a time, not \`${text}\`.`);
-  return new Date(time).toISOString();
+  return text === undefined || text === "none" ? text : readTime(text, "--expires").toISOString();
+}
+
+/** A day means its beginning in UTC. Throws {@link UsageError} for other forms, which JavaScript would guess at. */
+export function readTime(text: string, what: string): Date {
+  if (z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text).success) return new Date(text);
+  throw new UsageError(
+    `${what} takes a day or a time, such as 2027-01-01 or 2027-01-01T12:00:00Z. It is not \`${text}\`.`,
+  );
 }
 
 export function ownName(): string {

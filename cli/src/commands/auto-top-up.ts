@@ -5,12 +5,12 @@ import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsAnyone, connectAsOwner, gatewayOf } from "../connections.ts";
 import { CommandError, UsageError } from "../errors.ts";
+import { readTime } from "../key-terms.ts";
 import { dollars, intended, readDollars } from "../money.ts";
-import { chainOptions, gatewayOptions, signerOptions } from "../options.ts";
+import { chainOptions, gatewayOptions, onChainOption, signerOptions } from "../options.ts";
 import { paidOutput, payOnce } from "../pending.ts";
 import { table } from "../table.ts";
 
-const chain = { type: "string", value: "chain", about: "its id or name; the primary chain without it" } as const;
 const units = z.string().describe("Units of 1e-6 dollar.");
 const named = { chain_id: z.int(), name: z.string().nullable() };
 
@@ -75,12 +75,11 @@ export const autoTopUpSet = command({
     amount: { about: "the most in dollars a UTC day, such as 5" },
     until: { about: "the end, such as 2027-01-01 or 2027-01-01T12:00:00Z" },
   },
-  options: { ...signerOptions, chain },
+  options: { ...signerOptions, ...onChainOption },
   output: z.strictObject({ ...paidOutput, max_per_day: units, expires_at: z.string() }),
   async run(context, { arguments: { amount, until }, options }) {
     const maxPerDayToken = readDollars(amount);
-    const expiresAt = new Date(until);
-    if (Number.isNaN(expiresAt.getTime())) throw new UsageError(`The end is a day or a time, not \`${until}\`.`);
+    const expiresAt = readTime(until, "The end");
     if (expiresAt.getTime() <= Date.now()) throw new UsageError(`The end has passed: \`${until}\`.`);
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
@@ -100,7 +99,7 @@ export const autoTopUpEnd = command({
   name: "auto-top-up end",
   about: "end the order at once",
   arguments: {},
-  options: { ...signerOptions, chain },
+  options: { ...signerOptions, ...onChainOption },
   output: z.strictObject(paidOutput),
   async run(context, { options }) {
     const connection = await connectAsOwner(context, options);
