@@ -82,7 +82,7 @@ export type AutoTopUpOptions = SendOptions & {
 
 /**
  * Sets the account's order for the operator's keeper, in place of an earlier one. Allows the contract as much as the
- * order can pull until its end, and no more. Throws `ClientError` `unknown_chain` where nobody pulls, `order_too_small`.
+ * order can pull until its end. An earlier, larger allowance stays; the order bounds what is pulled of it. Throws `ClientError` `unknown_chain` where nobody pulls, `order_too_small`.
  */
 export async function setAutoTopUp(connection: Connection, options: AutoTopUpOptions): Promise<{ hash: Hash }> {
   const { maxPerDayToken, expiresAt } = options;

@@ -57,7 +57,7 @@ function OnChain({ wallet, own }: { wallet: Wallet; own: AutoTopUp }): ReactNode
         <dt>Pulled today, UTC</dt>
         <dd className="number">{tokenUsd(order.pulledTodayToken)}</dd>
         <dt>Until</dt>
-        <dd>{order.expiresAt.slice(0, 10)}</dd>
+        <dd>{order.expiresAt.split("T")[0]}</dd>
         <dt>Who pulls</dt>
         <dd className="row tight">
           <span className="mono">{shortHex(order.puller)}</span>
