@@ -139,8 +139,8 @@ function pullsOn(chain: KeeperChain, least: bigint): () => Promise<Pull[]> {
 }
 
 /**
- * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message counts
- * for a day: it may wait for cover, or be discarded.
+ * Follows pulls from secondary chains to the primary one. Gives each owner's amount that is on its way. A message
+ * counts for a day: it may wait for cover, or be discarded.
  */
 function followPulls(primary: KeeperChain, secondaries: readonly KeeperChain[]): () => Promise<Map<Address, bigint>> {
   if (secondaries.length === 0) return async () => new Map();
