@@ -9,7 +9,7 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   chain: { product: 1800, tests: 2550 },
-  cli: { product: 4200, tests: 1650 },
+  cli: { product: 4200, tests: 1700 },
   computer: { product: 350, tests: 200 },
   contracts: { product: 4600, tests: 10_750 },
   dashboard: { product: 11_150, tests: 2450 },
@@ -18,7 +18,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   gateway: { product: 18_950, tests: 20_250 },
   "hosts/cloudflare": { product: 2550, tests: 5250 },
   "hosts/node": { product: 2600, tests: 10_350 },
-  keeper: { product: 2300, tests: 1850 },
+  keeper: { product: 2300, tests: 1900 },
   ledger: { product: 3750, tests: 6200 },
   protocol: { product: 3100, tests: 1400 },
   sdk: { product: 3650, tests: 2700 },
