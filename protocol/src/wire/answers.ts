@@ -4,7 +4,7 @@ import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
-import { receiptSettlement } from "./settlement.ts";
+import { receiptSettlement, settlementStatus } from "./settlement.ts";
 import { topUpTold } from "./top-up.ts";
 
 /** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
@@ -17,7 +17,9 @@ export const errorAnswer = z.strictObject({
     metadata: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.int()), topUpTold]))
       .optional()
-      .describe("For programs: the needed amount, the rest, the time of its reset, and in `top_up` how to pay."),
+      .describe(
+        "Numbers a program can use: what was needed, what is left, when it resets, and in `top_up` how to pay.",
+      ),
   }),
 });
 
@@ -356,18 +358,7 @@ export const statusAnswer = z.strictObject({
       })
       .nullable()
       .describe("What posts statements on chain. Null: this gateway posts nothing."),
-    settlement: z
-      .strictObject({
-        ...anyAmounts("debited"),
-        chunks_in_flight: count.describe("A chunk is a transaction that debits many accounts."),
-        ...amounts("waiting"),
-        waiting_accounts: count.describe("Accounts with a statement that is not final. They owe `waiting` by it."),
-        oldest_at: time.nullable().describe("When the oldest use in such a statement was admitted. Null: none."),
-        ...amounts("foreign"),
-        foreign_accounts: z
-          .array(z.strictObject({ account: address, ...amounts("foreign") }))
-          .describe("Accounts that were debited in the last 31 days for no statement of this gateway, at most 50."),
-      })
+    settlement: settlementStatus
       .nullable()
       .describe("What is posted on chain, as far as the gateway has read its final blocks. Null: it has read none."),
     books: z

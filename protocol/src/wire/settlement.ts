@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { address, amounts, amountsOrNull, count, hash, nanoUsd, time } from "./fields.ts";
+import { address, amounts, amountsOrNull, anyAmounts, count, hash, nanoUsd, time } from "./fields.ts";
 
 /**
  * The gateway's answers about statements, and about days that were reconciled with the chain. Everything that an
@@ -90,6 +90,19 @@ export const receiptSettlement = z.strictObject({
         "64 uses: make it from GET /api/v1/statements/uses.",
     ),
   record: bookedRecord.nullable().describe("The final debit. The contract's `verify` takes both proofs."),
+});
+
+/** What is posted on chain, in `/status`. */
+export const settlementStatus = z.strictObject({
+  ...anyAmounts("debited"),
+  chunks_in_flight: count.describe("A chunk is a transaction that debits many accounts."),
+  ...amounts("waiting"),
+  waiting_accounts: count.describe("Accounts with a statement that is not final. They owe `waiting` by it."),
+  oldest_at: time.nullable().describe("When the oldest use in such a statement was admitted. Null: there is none."),
+  ...amounts("foreign"),
+  foreign_accounts: z
+    .array(z.strictObject({ account: address, ...amounts("foreign") }))
+    .describe("The accounts of the last 31 days' debits that paid no statement of this gateway, at most 50."),
 });
 
 const reconciliation = z.strictObject({
