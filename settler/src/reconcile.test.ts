@@ -70,7 +70,7 @@ test("a foreign debit is named, and is not unexplained", async () => {
   const record: Reconciliation = JSON.parse(row?.detail ?? "");
   assert.deepEqual(record, {
     ...{ usesNanoUsd: null, statementsNanoUsd: 500_000_000, debitedNanoUsd: 500_000_007, foreignNanoUsd: 7, chunks: 2 },
-    foreignOf: { [alice.toLowerCase()]: 7 },
+    foreignOf: { [bob.toLowerCase()]: 7 },
   });
   assert.equal(row?.unexplainedNanoUsd, 0);
   assert.match(gateway.alerts.join(), /7 nano-dollars were debited for no statement/);
