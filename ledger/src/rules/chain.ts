@@ -170,10 +170,10 @@ function addToDay(
   const row = draft.get("reconciliation", day);
   if (row !== undefined && row.closedAt !== null) return;
   const before: Reconciliation = row === undefined ? noSums : (JSON.parse(row.detail) as Reconciliation);
-  const foreignOf = new Map(Object.entries(before.foreignOf ?? {}));
+  const named = new Map(Object.entries(before.foreignOf ?? {}));
   for (const [account, amount] of foreign) {
-    const isNamed = foreignOf.has(account) || foreignOf.size < MOST_NAMED;
-    if (isNamed) foreignOf.set(account, (foreignOf.get(account) ?? 0) + amount);
+    const known = named.get(account);
+    if (known !== undefined || named.size < MOST_NAMED) named.set(account, (known ?? 0) + amount);
   }
   const sums: Reconciliation = {
     usesNanoUsd: null,
@@ -181,7 +181,7 @@ function addToDay(
     debitedNanoUsd: before.debitedNanoUsd + amountNanoUsd,
     foreignNanoUsd: before.foreignNanoUsd + amountNanoUsd - statementsNanoUsd,
     chunks: before.chunks + 1,
-    ...(foreignOf.size === 0 ? {} : { foreignOf: Object.fromEntries(foreignOf) }),
+    ...(named.size === 0 ? {} : { foreignOf: Object.fromEntries(named) }),
   };
   draft.put("reconciliation", { id: day, at, closedAt: null, unexplainedNanoUsd: 0, detail: JSON.stringify(sums) });
 }
