@@ -2,8 +2,9 @@ import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * Lowers an account's due allowances, whose limits are told by deliveries, or all allowances of one limit. In the second
- * case the limit knows the account's use and holds when this returns, so an emptied limit runs it for each account.
+ * Lowers an account's due allowances, whose limits are told by deliveries, or all allowances of one limit. In the
+ * second case the limit knows the account's use and holds when this returns, so an emptied limit runs it for each
+ * account.
  */
 export function* lowerAllowances(
   account: Partition,
