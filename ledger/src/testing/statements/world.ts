@@ -63,6 +63,7 @@ export type Fault =
   | "settlers"
   | "ceiling"
   | "limits"
+  | "narrow"
   | "restoreIdentity"
   | "restoreCeiling";
 
@@ -82,7 +83,10 @@ const CEILING = 1_000_000;
 /** With the fault `limits`, of a day. */
 const KEY_LIMIT = 1_500;
 const CAPACITY = 1_000;
-const CEILINGS = [2_500, 4_000, 6_000] as const;
+/** The ceilings of the fault `limits`, the largest hold, and how often each thing happens. */
+const wide = { ceilings: [2_500, 4_000, 6_000], most: 400, atOnce: 4, moves: 5, requests: 3, ends: 1, dayIn: 150 };
+/** With the fault `narrow` the ceiling is what refuses. */
+const narrow = { ceilings: [400, 500, 600], most: 100, atOnce: 8, moves: 8, requests: 6, ends: 3, dayIn: 300 };
 const DUE_AT_ONCE = { postNanoUsd: 1, leastNanoUsd: 1, intervalMs: 0 };
 const start = Date.parse("2027-06-15T12:00:00.000Z");
 const chainBooks = chainPartition(1);
@@ -105,6 +109,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
   const settlers = [new Set<string>(), new Set<string>()];
   let made = 0;
   const isLimited = faults.has("limits");
+  const pace = faults.has("narrow") ? narrow : wide;
   const inPieces = isLimited && random() < 0.5;
   const identity = identityPartition(`0x${"9".repeat(40)}`);
   const identityCopies: PartitionCopy[] = [];
@@ -133,7 +138,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     truth.setCeiling(limitNanoUsd);
   }
 
-  setCeiling(isLimited ? CEILINGS[2] : CEILING);
+  setCeiling(isLimited ? Math.max(...pace.ceilings) : CEILING);
   host.apply(chainBooks, { type: "reread", at: start, readyFrom: 0 });
   for (const account of accounts) {
     const terms = {
@@ -199,12 +204,12 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
 
   /** Begins a request, which later steps take further. */
   function begin(owner: Partition): void {
-    if (running.length >= 4) return;
+    if (running.length >= pace.atOnce) return;
     made += 1;
     const id = `use${made}`;
     if (owner === identity) host.apply(identity, { type: "setCapacity", at: clock.now, limitNanoUsd: CAPACITY });
     const payer = owner === identity ? session : key;
-    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(400), leaseMs: 900_000, payer, detail: "{}" };
+    const terms = { id, at: clock.now, amountNanoUsd: 1 + below(pace.most), leaseMs: 900_000, payer, detail: "{}" };
     running.push(host.begin(repeating(reserveRequest({ ...terms, owner, chain: chainBooks, inPieces }))));
   }
 
@@ -331,7 +336,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
       putBack(ceilingPartition, ceilingCopies);
       host.apply(ceilingPartition, { type: "empty", at: clock.now, limit: 1_000 });
     });
-    setCeiling(pick(CEILINGS) ?? CEILING);
+    setCeiling(pick(pace.ceilings) ?? CEILING);
     toldAfter = "";
   }
 
@@ -356,9 +361,9 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     if (has("reorganize", 20)) mempool.push(...chain.reorganize(1 + below(3)).filter(() => below(5) > 0));
     if (has("restoreIdentity", 60)) restoreIdentity();
     if (has("restoreCeiling", 120)) loseCeiling();
-    if (has("limits", 30)) setCeiling(pick(CEILINGS) ?? CEILING);
+    if (has("limits", 30)) setCeiling(pick(pace.ceilings) ?? CEILING);
     if (has("limits", 60)) running = [];
-    if (has("limits", 150)) clock.now += DAY_MS - (clock.now % DAY_MS) - 1_000;
+    if (has("limits", pace.dayIn)) clock.now += DAY_MS - (clock.now % DAY_MS) - 1_000;
   }
 
   const holdsOf = ({ partition }: Pick<Account, "partition">): string[] =>
@@ -376,18 +381,20 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     if (has("restoreIdentity", 6)) identityCopies.push(host.copy(identity));
     if (has("restoreCeiling", 6)) ceilingCopies.push(host.copy(ceilingPartition));
     const request = () => (isLimited ? begin(account.partition) : use(account));
+    const endOne = () => end(account, pick(holdsOf(account)) ?? "");
     const limited = [
-      ...[request, request, request, tellAgain, tellAgain, mine, follow],
+      ...Array.from({ length: pace.requests }, () => request),
+      ...[tellAgain, tellAgain, mine, follow],
       () => begin(identity),
       () => activate(account),
-      () => end(account, pick(holdsOf(account)) ?? ""),
+      ...Array.from({ length: pace.ends }, () => endOne),
       () => end(owner, pick(holdsOf(owner)) ?? ""),
       () => void running.push(host.begin(repeating(lowerAllowances(account.partition, { at: clock.now })))),
     ];
     const actions = [
       request,
       request,
-      () => end(account, pick(holdsOf(account)) ?? ""),
+      endOne,
       () => seal(account),
       () => nameRoot(account),
       () => tell(account),
@@ -403,7 +410,7 @@ export function makeWorld({ random, accounts: count, faults }: WorldOptions): Wo
     ];
     pick(actions)?.();
     if (!isLimited) return;
-    for (let left = below(5); left > 0; left -= 1) goOn();
+    for (let left = below(pace.moves); left > 0; left -= 1) goOn();
     truth.check();
   }
 
