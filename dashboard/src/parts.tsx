@@ -198,6 +198,24 @@ export function Field({ label, about, error, children }: FieldParts): ReactNode 
     </div>
   );
 }
+/** A field for a number with decimals, as the person types it. */
+export function DecimalField({ label, error, text, set }: DecimalParts): ReactNode {
+  return (
+    <Field label={label} error={error}>
+      {(props) => (
+        <input
+          {...props}
+          inputMode="decimal"
+          autoComplete="off"
+          value={text}
+          onChange={({ target }) => set(target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+type DecimalParts = { label: string; error: string | undefined; text: string; set(text: string): void };
+
 type FieldParts = {
   label: string;
   about?: ReactNode;

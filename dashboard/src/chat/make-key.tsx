@@ -3,7 +3,7 @@ import { prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
-import { Card, Failure, Field } from "../parts.tsx";
+import { Card, DecimalField, Failure } from "../parts.tsx";
 import { NeedsSession } from "../wallet/gate.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keepChatKey } from "./chat-key.ts";
@@ -49,17 +49,12 @@ function Form({ wallet }: { wallet: SignedIn }): ReactNode {
           signing.mutate();
         }}
       >
-        <Field label="Limit a day, in dollars" error={isLimit ? undefined : "An amount in dollars, such as 1.00."}>
-          {(props) => (
-            <input
-              {...props}
-              inputMode="decimal"
-              autoComplete="off"
-              value={limit}
-              onChange={({ target }) => setLimit(target.value)}
-            />
-          )}
-        </Field>
+        <DecimalField
+          label="Limit a day, in dollars"
+          error={isLimit ? undefined : "An amount in dollars, such as 1.00."}
+          text={limit}
+          set={setLimit}
+        />
         <p className="quiet">
           Key <strong>Chat</strong>: at most {isLimit ? usd(nano) : "–"} a day, any model, no expiry. It stays in this
           browser, and whoever can use this browser can spend up to its limit. You can disable it on Keys at any time.

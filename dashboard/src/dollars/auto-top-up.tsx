@@ -6,7 +6,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { now } from "../clock.ts";
 import { shortHex, tokenUsd } from "../format.ts";
 import { chainName } from "../gateway.ts";
-import { Card, CopyButton, Failure, Field } from "../parts.tsx";
+import { Card, CopyButton, DecimalField, Failure, Field } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 const DAY_MS = 86_400_000;
@@ -97,17 +97,7 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <Field label="At most a day, in dollars" error={wrongAmount}>
-        {(props) => (
-          <input
-            {...props}
-            inputMode="decimal"
-            autoComplete="off"
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-          />
-        )}
-      </Field>
+      <DecimalField label="At most a day, in dollars" error={wrongAmount} text={text} set={setText} />
       <Field label="Until" error={wrongEnd}>
         {(props) => (
           <input

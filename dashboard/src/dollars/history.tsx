@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { fromNow, shortHex, when } from "../format.ts";
-import { chainName, gateway } from "../gateway.ts";
+import { chainNameIn, gateway } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
 import { Amount, Card, CopyButton } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -15,8 +15,7 @@ export function History({ wallet: { address, directory } }: { wallet: Wallet }):
     queryFn: () => readActivations(gateway, address),
     refetchInterval: 5_000,
   });
-  const nameOf = (id: number): string =>
-    chainName(directory.chains.find(({ chain_id: each }) => each === id) ?? { chain_id: id, name: null });
+  const nameOf = (id: number): string => chainNameIn(directory, id);
   const rows = data?.activations.toReversed() ?? [];
   return (
     <>

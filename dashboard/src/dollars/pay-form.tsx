@@ -3,7 +3,7 @@ import type { Payment } from "@inference/sdk/payment";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { tokenUsd } from "../format.ts";
 import { type Chain, chainName, coinName, dollarName } from "../gateway.ts";
-import { Card, CopyButton, Failure, Field, Note } from "../parts.tsx";
+import { Card, CopyButton, DecimalField, Failure, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { aboutCoins } from "./coins.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
@@ -65,17 +65,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
             </button>
           ))}
         </div>
-        <Field label="Dollars" error={error}>
-          {(props) => (
-            <input
-              {...props}
-              inputMode="decimal"
-              autoComplete="off"
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-            />
-          )}
-        </Field>
+        <DecimalField label="Dollars" error={error} text={text} set={setText} />
         <fieldset className="stack tight">
           <legend>On which chain?</legend>
           <div className="choices">

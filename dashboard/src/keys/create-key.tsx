@@ -6,7 +6,7 @@ import { useLocation } from "wouter";
 import { useCredits, useKeys } from "../account.ts";
 import { now } from "../clock.ts";
 import { CodeBlock } from "../parts/code.tsx";
-import { Amount, Failure, Field, Segments } from "../parts.tsx";
+import { Amount, DecimalField, Failure, Field, Segments } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keySentence } from "./key-sentence.ts";
 import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.tsx";
@@ -58,17 +58,12 @@ export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
         </Field>
         <div className="row">
           {form.window === "none" ? null : (
-            <Field label="Limit, in dollars" error={problems.limit}>
-              {(props) => (
-                <input
-                  {...props}
-                  inputMode="decimal"
-                  autoComplete="off"
-                  value={form.limit}
-                  onChange={({ target }) => set({ limit: target.value })}
-                />
-              )}
-            </Field>
+            <DecimalField
+              label="Limit, in dollars"
+              error={problems.limit}
+              text={form.limit}
+              set={(limit) => set({ limit })}
+            />
           )}
           <div className="field">
             <span aria-hidden="true">{form.window === "none" ? "Limit" : " "}</span>

@@ -32,7 +32,7 @@ export function keySentence({ name, limit, limit_reset: reset, expires_at: end, 
 
 const END = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
-/** With at least two decimals; `…` if the text is no amount. */
+/** The amount with at least two decimals, or `…` for a text that is no amount. */
 function dollars(text: string): string {
   const [whole = "", fraction = ""] = text.split(".");
   return parseDecimal(text, 9) === undefined ? "…" : `${whole}.${fraction.padEnd(2, "0")}`;
