@@ -35,39 +35,38 @@ const DAY_S = 86_400n;
 /** The orders of an address on every chain that has the contract, or why a chain cannot be read. */
 export async function readAutoTopUps(connection: Connection, address: Address): Promise<(AutoTopUp | Unread)[]> {
   const { chains } = await readDirectory(connection);
+  // The chain alone tells the order.
+  const quotes = await readQuotes(connection).catch(() => []);
   return Promise.all(
     chains
       .filter(({ contracts }) => ownValue(contracts, "standingOrders") !== undefined)
       .map(({ chain_id: chainId, name }) =>
-        readAutoTopUp(connection, { address, chainId }).catch((error: unknown) => {
+        readAutoTopUp(connection, { address, chainId, quotes }).catch((error: unknown) => {
           return { chainId, name, unread: error instanceof Error ? error.message : String(error) };
         }),
       ),
   );
 }
 
-/** The order of an address on a chain. */
-export async function readAutoTopUp(
+async function readAutoTopUp(
   connection: Connection,
-  { address, chainId }: { address: Address; chainId?: number | undefined },
+  { address, chainId, quotes }: { address: Address; chainId: number; quotes: readonly RelayQuote[] },
 ): Promise<AutoTopUp> {
   const clients = await chainClients(connection, chainId);
   const { entry, reader } = clients;
   const orders = ordersOn(connection, clients);
   const dollar = { address: contractOn(connection, entry, "stablecoin"), abi: erc20Abi } as const;
-  const [order, { timestamp }, scale, allowance, terms] = await Promise.all([
+  const [order, { timestamp }, scale, allowance] = await Promise.all([
     reader.readContract({ ...orders, functionName: "orderOf", args: [address] }),
     reader.getBlock(),
     dollarScale(connection, clients),
     reader.readContract({ ...dollar, functionName: "allowance", args: [address, orders.address] }),
-    // The chain alone tells the order.
-    readTerms(connection, entry.chain_id).catch(() => null),
   ]);
   const { puller, expiresAt, maxPerDay: maxPerDayToken, pulled, day } = order;
   const pulledTodayToken = BigInt(day) === timestamp / DAY_S ? pulled : 0n;
   const isOpen = puller !== zeroAddress && timestamp < expiresAt;
   return {
-    ...{ chainId: entry.chain_id, name: entry.name, allowanceToken: allowance / scale, terms },
+    ...{ chainId, name: entry.name, allowanceToken: allowance / scale, terms: termsOf(quotes, chainId) },
     order: isOpen ? { puller, maxPerDayToken, pulledTodayToken, expiresAt: timeOf(expiresAt) } : null,
   };
 }
@@ -82,14 +81,15 @@ export type AutoTopUpOptions = SendOptions & {
 
 /**
  * Sets the account's order for the operator's keeper, in place of an earlier one. Allows the contract as much as the
- * order can pull until its end. An earlier, larger allowance stays; the order bounds what is pulled of it. Throws `ClientError` `unknown_chain` where nobody pulls, `order_too_small`.
+ * order can pull until its end. An earlier, larger allowance stays; the order bounds what is pulled of it. Throws
+ * `ClientError` `unknown_chain` where nobody pulls, `order_too_small`.
  */
 export async function setAutoTopUp(connection: Connection, options: AutoTopUpOptions): Promise<{ hash: Hash }> {
   const { maxPerDayToken, expiresAt } = options;
   requireAccount(connection);
   const clients = await chainClients(connection, options.chainId);
   const { chain_id: chainId } = clients.entry;
-  const terms = await readTerms(connection, chainId);
+  const terms = termsOf(await readQuotes(connection), chainId);
   if (terms === null) {
     throw new ClientError("unknown_chain", `The operator's keeper pulls no dollars on chain ${chainId}.`);
   }
@@ -122,9 +122,13 @@ export async function endAutoTopUp(
   return sendCall(connection, { chainId: clients.entry.chain_id, step: "endOrder", call }, options);
 }
 
-async function readTerms(connection: Connection, chainId: number): Promise<PullTerms | null> {
+async function readQuotes(connection: Connection): Promise<readonly RelayQuote[]> {
   const { data } = await request<{ data: { chains: RelayQuote[] } }>(connection, "/api/v1/top-up");
-  const terms = data.chains.find(({ chain_id: id }) => id === chainId)?.standing_order ?? null;
+  return data.chains;
+}
+
+function termsOf(quotes: readonly RelayQuote[], chainId: number): PullTerms | null {
+  const terms = quotes.find(({ chain_id: id }) => id === chainId)?.standing_order ?? null;
   if (terms === null) return null;
   const { puller, below_token: below, least_token: least } = terms;
   return { puller: puller as Address, belowToken: BigInt(below), leastToken: BigInt(least) };

@@ -41,7 +41,12 @@ export const listReconciliations = endpoint({
 
 /** The last day that is reconciled; undefined if none is. */
 export async function lastReconciled(gateway: Gateway): Promise<ReconciliationRow | undefined> {
-  return (await recentDays(gateway)).find(({ closedAt }) => closedAt !== null);
+  return lastOf(await recentDays(gateway));
+}
+
+/** The newest day that is reconciled. */
+export function lastOf(days: readonly ReconciliationRow[]): ReconciliationRow | undefined {
+  return days.find(({ closedAt }) => closedAt !== null);
 }
 
 /** The newest day first. */

@@ -1,4 +1,5 @@
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
+import type { ReconciliationRow } from "@inference/ledger/tables";
 import type { SecondaryBooks } from "@inference/protocol/dollars";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { MOST_NAMED, type Reconciliation } from "@inference/protocol/reconciliation";
@@ -13,7 +14,7 @@ import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
-import { lastReconciled, recentDays } from "./reconciliations.ts";
+import { lastOf, recentDays } from "./reconciliations.ts";
 
 export const getStatus = endpoint({
   method: "GET",
@@ -31,6 +32,7 @@ export const getStatus = endpoint({
     const { gateway, at } = context.var;
     const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
     const prices = pricesInForce(gateway);
+    const days = await recentDays(gateway);
     return context.json({
       data: {
         version: manifest.version,
@@ -54,10 +56,10 @@ export const getStatus = endpoint({
         contracts: contracts(gateway),
         following: following(gateway),
         settler: settler(gateway),
-        settlement: await settlement(gateway),
+        settlement: await settlement(gateway, days),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
-        provider_bill: await providerBill(gateway),
+        provider_bill: providerBill(gateway, days),
         receipt_retention_days: Math.floor(gateway.config.operator.receiptMs / DAY_MS),
       },
     });
@@ -145,8 +147,7 @@ function settler({ environment }: Gateway) {
 }
 
 /** The chain's debits, and the charges that wait for one. Null: no block was read, or this gateway posts nothing. */
-async function settlement(gateway: Gateway) {
-  const { config, environment } = gateway;
+async function settlement({ config, environment }: Gateway, days: readonly ReconciliationRow[]) {
   const status = environment.settler?.();
   const cursor = await environment.ledger.read(chainPartition(config.settlement.chainId), { type: "cursor" });
   if (cursor === null || status === undefined) return null;
@@ -157,13 +158,13 @@ async function settlement(gateway: Gateway) {
     ...amounts({ waiting: amountNanoUsd }),
     waiting_accounts: accounts,
     oldest_at: isoOrNull(oldestAt),
-    ...(await foreign(gateway)),
+    ...foreign(days),
   };
 }
 
 /** The debits of the last days that paid no statement of this ledger, and their accounts. */
-async function foreign(gateway: Gateway) {
-  const days = (await recentDays(gateway)).map(({ detail }) => JSON.parse(detail) as Reconciliation);
+function foreign(rows: readonly ReconciliationRow[]) {
+  const days = rows.map(({ detail }) => JSON.parse(detail) as Reconciliation);
   const named = new Map<string, number>();
   for (const [account, amount] of days.flatMap(({ foreignOf = {} }) => Object.entries(foreignOf))) {
     named.set(account, (named.get(account) ?? 0) + amount);
@@ -176,9 +177,9 @@ async function foreign(gateway: Gateway) {
 }
 
 /** The last day that was reconciled. Null: the provider's record is not read, or no recent day is reconciled. */
-async function providerBill(gateway: Gateway) {
-  if (gateway.config.upstream.billing === null) return null;
-  const day = await lastReconciled(gateway);
+function providerBill({ config }: Gateway, days: readonly ReconciliationRow[]) {
+  if (config.upstream.billing === null) return null;
+  const day = lastOf(days);
   if (day === undefined) return null;
   const { listedNanoUsd = null, providerNanoUsd = null } = JSON.parse(day.detail) as Reconciliation;
   return { day: day.id, ...amounts({ listed: listedNanoUsd, provider: providerNanoUsd }) };
