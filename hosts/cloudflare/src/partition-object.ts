@@ -65,6 +65,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
+  #chain: Partition | undefined;
   #gateway: Gateway | undefined;
   #statements: Statements | undefined;
   /** Changes when the object was restored: see `HostState`. */
@@ -149,7 +150,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await this.#apply(partition, command);
     if (command.type !== "reserve" || !("asks" in reply)) return reply;
-    const where = { owner: partition, chain: chainOf(this.env) };
+    this.#chain ??= chainOf(this.env);
+    const where = { owner: partition, chain: this.#chain };
     return this.#ledger.run(() => askCeiling(where, command, reply.asks));
   }
 
