@@ -107,7 +107,7 @@ export type Allow = {
   leastNanoUsd: NanoUsd;
   /** The same and the request. */
   neededNanoUsd: NanoUsd;
-  /** The preferred amount: `neededNanoUsd` or more. */
+  /** The preferred amount: `neededNanoUsd`. In pieces it is more, by the request again and by the piece. */
   wantedNanoUsd: NanoUsd;
   /** At an agent's identity: the hash of the offer that a raise needs. */
   offer: string | null;
@@ -122,6 +122,8 @@ export type AllowReply = {
   usedNanoUsd: NanoUsd;
   allowedNanoUsd: NanoUsd;
   askedAt: number;
+  /** Whether the account may keep what it does not use until the day is over. */
+  stays: boolean;
   /** Why the raise was refused. */
   refusal: Refusal | null;
 };

@@ -110,7 +110,14 @@ function* askLimits(asks: readonly Ask[]): Saga<AllowAnswer[]> {
   return answers;
 }
 
-const NO_ANSWER = { status: "refused", usedNanoUsd: 0, allowedNanoUsd: 0, askedAt: 0, refusal: null } as const;
+const NO_ANSWER = {
+  status: "refused",
+  usedNanoUsd: 0,
+  allowedNanoUsd: 0,
+  askedAt: 0,
+  stays: false,
+  refusal: null,
+} as const;
 
 /** Other requests of the account ask all the time. */
 function busy(neededNanoUsd: NanoUsd): Refusal {

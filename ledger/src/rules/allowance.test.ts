@@ -18,6 +18,8 @@ import {
 } from "../testing/example.ts";
 
 const inPieces = { inPieces: true } as const;
+/** A ceiling of which a request is so much that no allowance stays. */
+const MANY = 900;
 const own = (host: Example) => host.rows(account).list("allowance", { limit: 9 })[0];
 const view = (host: Example) => {
   const { settledNanoUsd, heldNanoUsd } = answer(host.rows(ceiling), { type: "ceiling", at: noon });
@@ -58,7 +60,7 @@ test("exact: a charge of the whole hold is told too", () => {
 });
 
 test("in pieces: a raise takes the amount used since the last one, and requests within it do not ask", () => {
-  const host = makeExample();
+  const host = makeExample({ ceiling: MANY });
   for (const id of ["r1", "r2"]) {
     admit(host, account, reserve(id, 50, inPieces));
     host.apply(account, settle(id, 40));
@@ -72,7 +74,7 @@ test("in pieces: a raise takes the amount used since the last one, and requests 
 });
 
 test("in pieces: what is not used is lowered a minute after the raise, when the job asks for it", async () => {
-  const host = makeExample();
+  const host = makeExample({ ceiling: MANY });
   admit(host, account, reserve("r1", 50, inPieces));
   assert.equal(own(host)?.dueAt, null, "the request takes all of it");
   host.apply(account, settle("r1", 20));
@@ -85,6 +87,35 @@ test("in pieces: what is not used is lowered a minute after the raise, when the 
   host.apply(account, { type: "lower", at: dueAt, limit: null });
   host.deliverAll();
   assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[20, 0], 20, null]);
+});
+
+test("in pieces: a small allowance stays until the day is over, with room for a second request, and is then told", async () => {
+  const host = makeExample();
+  admit(host, account, reserve("r1", 50, inPieces));
+  host.apply(account, settle("r1", 20));
+  const dueAt = own(host)?.dueAt ?? 0;
+  assert.ok(dueAt > midnight && dueAt <= midnight + 31 * 60_000, new Date(dueAt).toISOString());
+  assert.equal(own(host)?.allowedNanoUsd, 100);
+  host.clock.now = noon + 3_600_000;
+  const later = { at: host.clock.now };
+  assert.equal(host.apply(account, reserve("r2", 50, { ...inPieces, ...later })).status, "reserved", "without an ask");
+  host.apply(account, { ...settle("r2", 50), ...later });
+  assert.deepEqual([own(host)?.dueAt, view(host)], [dueAt, [0, 100]]);
+  assert.deepEqual(await host.due("allowance", dueAt - 1, { after: null, limit: 9 }), []);
+  host.clock.now = dueAt;
+  host.apply(account, { type: "lower", at: dueAt, limit: null });
+  host.deliverAll();
+  assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[70, 0], 70, null]);
+});
+
+test("in pieces: an allowance that stayed is lowered in a minute once all together are more than a part of the ceiling", () => {
+  const host = makeExample({ ceiling: 2_000 });
+  admit(host, account, reserve("r1", 50, inPieces));
+  assert.ok((own(host)?.dueAt ?? 0) > midnight);
+  admit(host, account, reserve("r2", 60, inPieces));
+  assert.deepEqual([own(host)?.allowedNanoUsd, own(host)?.dueAt], [110, null], "both requests take all of it");
+  host.apply(account, settle("r1", 20));
+  assert.equal(own(host)?.dueAt, noon + 60_000);
 });
 
 test("an account has one ask under way: a request meanwhile sends it again, and is not admitted by it", () => {
@@ -106,7 +137,7 @@ test("an account has one ask under way: a request meanwhile sends it again, and 
 });
 
 test("in pieces: requests that come at once are held after two raises, however many they are", () => {
-  const host = makeExample();
+  const host = makeExample({ ceiling: 19_000 });
   const requests = Array.from({ length: 32 }, (_, n) => ({ ...reserve(`r${n}`, 30), ...inPieces }));
   let waiting = requests.map((command) => ({ command, ask: askOf(host.apply(account, command)) }));
   for (let raises = 0; raises < 2; raises += 1) {
@@ -160,7 +191,7 @@ test("a lowering makes the answer to an ask under way late, and nothing is admit
 });
 
 test("while a raise is under way, nothing is admitted out of what was allowed before: its refusal would lower that", () => {
-  const host = makeExample();
+  const host = makeExample({ ceiling: MANY });
   admit(host, account, reserve("r1", 90, inPieces));
   host.apply(account, settle("r1", 10));
   const ask = askOf(host.apply(account, reserve("r2", 100, inPieces)));
@@ -207,14 +238,14 @@ test("an old copy trusts no allowance of its own: it asks, and learns what it us
   host.apply(account, settle("r1", 100));
   const copy = host.copy(account);
   host.clock.now += 60_000;
-  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.apply(account, { type: "lower", at: host.clock.now, limit: ceiling });
   host.deliverAll();
   for (const id of ["r2", "r3"]) {
     admit(host, account, reserve(id, 50, { ...inPieces, at: host.clock.now }));
     host.apply(account, { ...settle(id, 50), at: host.clock.now });
   }
   host.clock.now += 60_000;
-  host.apply(account, { type: "lower", at: host.clock.now, limit: null });
+  host.apply(account, { type: "lower", at: host.clock.now, limit: ceiling });
   host.deliverAll();
   assert.deepEqual(view(host), [200, 0]);
   host.putBack(account, copy);
@@ -226,7 +257,7 @@ test("an old copy trusts no allowance of its own: it asks, and learns what it us
   assert.equal(admit(host, account, terms).status, "unheard", "it learns that it used 100 more, and hears again");
   host.apply(account, hear(10_000, { epoch: 2 }));
   assert.equal(admit(host, account, terms).status, "reserved");
-  assert.deepEqual([own(host)?.usedNanoUsd, own(host)?.allowedNanoUsd], [200, 350]);
+  assert.deepEqual([own(host)?.usedNanoUsd, own(host)?.allowedNanoUsd], [200, 400]);
 });
 
 test("an old copy that nobody told of its restore finds out with its first ask, and hears before it admits", () => {

@@ -5,7 +5,7 @@ import type { Allow, AllowAnswer, Ask } from "../messages/commands.ts";
 import { deliver } from "../messages/delivery.ts";
 import { agentPartition, ceilingPartition, isAccount, type Partition } from "../messages/partition.ts";
 import { type AllowanceRow, isHold, type ReceiptRow } from "../rows/tables.ts";
-import { ALLOWANCE_MS } from "./limits.ts";
+import { ALLOWANCE_MS, STAYED_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
 
 /**
@@ -74,7 +74,8 @@ export function askOf(place: Place, holds: readonly ReceiptRow[], limit: Partiti
     draft.put("allowance", row);
   }
   const neededNanoUsd = leastNanoUsd + wanted.amountNanoUsd;
-  const wantedNanoUsd = Math.min(neededNanoUsd + (row.inPieces === 1 ? row.pieceNanoUsd : 0), MAX_NANO_USD);
+  const moreNanoUsd = row.inPieces === 1 ? wanted.amountNanoUsd + row.pieceNanoUsd : 0;
+  const wantedNanoUsd = Math.min(neededNanoUsd + moreNanoUsd, MAX_NANO_USD);
   const terms = { leastNanoUsd, neededNanoUsd, wantedNanoUsd };
   const { askedAt, usedNanoUsd } = row;
   const offer = isOffer ? wanted.offer : null;
@@ -118,16 +119,24 @@ export function adoptAnswer(place: Place, answer: AllowAnswer): NanoUsd {
   const heard = { ...row, askedAt: answer.askedAt, isAsking: 0 };
   // A higher number is of an ask before a restore, and a clock that was set back. The next ask is above it.
   const isAnswer = answer.askedAt === row.askedAt;
-  const { allowedNanoUsd, status } = answer;
+  const { allowedNanoUsd, status, stays } = answer;
   const raisedNanoUsd = allowedNanoUsd - row.allowedNanoUsd;
   const pieceNanoUsd = status === "refused" ? 0 : Math.max(0, row.pieceNanoUsd - raisedNanoUsd);
-  place.draft.put("allowance", isAnswer ? { ...heard, allowedNanoUsd, pieceNanoUsd } : heard);
+  const dueAt = stays ? afterDay(place.partition, answer.day) : row.dueAt;
+  place.draft.put("allowance", isAnswer ? { ...heard, allowedNanoUsd, pieceNanoUsd, dueAt } : heard);
   return lostNanoUsd;
+}
+
+/** When an allowance that stayed is lowered: the limit learns what was used, at another time from each account. */
+function afterDay(account: Partition, day: number): number {
+  const part = Number.parseInt(account.slice(-4), 16) / 0x10000;
+  return day + DAY_MS + ALLOWANCE_MS + Math.floor(part * STAYED_MS);
 }
 
 /** Nothing is to be lowered if a request takes all that a limit allowed, and the limit knows what was used. */
 export function closeAnswered(place: Place, holds: readonly ReceiptRow[], answers: readonly AllowAnswer[]): void {
-  for (const { limit, day, usedNanoUsd } of answers) {
+  for (const { limit, day, usedNanoUsd, stays } of answers) {
+    if (stays) continue;
     const row = rowOf(place, day, limit);
     const isOver = row.allowedNanoUsd > leastOf(row, holds, limit, day) || row.usedNanoUsd > usedNanoUsd;
     if (row.isAsking === 0 && row.dueAt !== null && !isOver) place.draft.put("allowance", { ...row, dueAt: null });

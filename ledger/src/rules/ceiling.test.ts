@@ -95,11 +95,33 @@ test("an ask that is late or repeated changes nothing, and answers the row as it
 
 test("a piece is what is wanted within the share, and never less than the request", () => {
   const host = makeExample({ ceiling: 1_000 });
-  assert.equal(host.apply(ceiling, ask(alice, { more: 10, piece: 90 })).allowedNanoUsd, 100);
-  assert.equal(host.apply(ceiling, ask(bob, { more: 10, piece: 900 })).allowedNanoUsd, 180);
+  assert.equal(host.apply(ceiling, ask(alice, { more: 10, piece: 90 })).allowedNanoUsd, 90);
+  assert.equal(host.apply(ceiling, ask(bob, { more: 10, piece: 900 })).allowedNanoUsd, 182);
   for (const account of others) host.apply(ceiling, ask(account, { used: 150 }));
-  // Free are 300: a fifth is less than the request.
-  assert.equal(host.apply(ceiling, ask(bob, { used: 10, more: 100, piece: 50 })).allowedNanoUsd, 110);
+  // Free are 310: a fifth is less than the request.
+  assert.equal(host.apply(ceiling, ask(bob, { used: 10, more: 100, piece: 150 })).allowedNanoUsd, 110);
+});
+
+test("allowances in pieces stay while all of them are at most a twentieth of the ceiling, also when one is told again", () => {
+  const host = makeExample({ ceiling: 1_000 });
+  const inPieces = (account: Partition, more: number) => host.apply(ceiling, ask(account, { more, piece: more }));
+  assert.equal(host.apply(ceiling, ask(alice, { more: 5 })).stays, false, "it is lowered with its request");
+  const first = ask(alice, { more: 10, piece: 10 });
+  const told = [host.apply(ceiling, first), host.apply(ceiling, first)];
+  assert.deepEqual(
+    told.map(({ allowedNanoUsd, stays }) => [allowedNanoUsd, stays]),
+    [
+      [20, true],
+      [20, true],
+    ],
+  );
+  assert.equal(inPieces(bob, 15).stays, true);
+  const [carol = ""] = others;
+  const { allowedNanoUsd, stays } = inPieces(carol, 1);
+  assert.deepEqual([allowedNanoUsd, stays], [1, false]);
+  host.apply(ceiling, ask(bob, { used: 30 }));
+  assert.equal(inPieces(carol, 14).stays, true);
+  assert.equal(inPieces(alice, 1_000).stays, false, "it was refused");
 });
 
 test("after the ceiling was lowered nothing more is given, and what was given stays until its account lowers it", () => {

@@ -5,7 +5,7 @@ import { ceilingPartition } from "../messages/partition.ts";
 import type { Rows } from "../rows/tables.ts";
 import { type CountedBudget, counterId, counterOf, emptyCounter, forgetWindows, shareOf } from "./budget.ts";
 import { noCursor } from "./chain.ts";
-import { CEILING_SHARE_PERCENT } from "./limits.ts";
+import { CEILING_SHARE_PERCENT, STAYING_PERCENT } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
 import type { Raise } from "./raise.ts";
 
@@ -29,6 +29,11 @@ const CARRY = "carry";
 export function ceilingShare({ draft }: Place, { day, settledNanoUsd, othersNanoUsd }: Raise): NanoUsd {
   const freeNanoUsd = limitOf(draft, day) - settledNanoUsd - othersNanoUsd;
   return shareOf(Math.max(0, freeNanoUsd), CEILING_SHARE_PERCENT, 100);
+}
+
+/** While all allowances are within it, those of a raise in pieces stay until the day is over. */
+export function stayingMost({ draft }: Place, day: number): NanoUsd {
+  return shareOf(limitOf(draft, day), STAYING_PERCENT, 100);
 }
 
 /** The first cause that applies. A request above the largest possible share is too large, whatever is held. */

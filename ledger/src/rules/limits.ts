@@ -8,6 +8,10 @@ export const MAX_TRANSACTIONS = 64;
 export const CEILING_SHARE_PERCENT = 20;
 /** An allowance taken in pieces is lowered so long after it was raised. */
 export const ALLOWANCE_MS = 60_000;
+/** Up to this part of the ceiling, in percent, all allowances together stay until the day is over. */
+export const STAYING_PERCENT = 5;
+/** Allowances that stayed are lowered within this time after midnight, so that not all accounts tell at once. */
+export const STAYED_MS = 30 * 60_000;
 /** How often a reserve asks the shared limits before it is refused. Other requests' asks can make one ask again. */
 export const MAX_ASKS = 8;
 /** Agents that are asked to serve a request before the protocol does. */

@@ -39,37 +39,45 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     const known = ofDay(limit, day).find((row) => row.account === account);
     // Days before yesterday count no more.
     if (day < clock - (clock % DAY) - DAY) {
-      return reply({ account, day, used: ask.usedNanoUsd, allowed: ask.leastNanoUsd, askedAt }, null);
+      return reply({ account, day, used: ask.usedNanoUsd, allowed: ask.leastNanoUsd, askedAt }, null, false);
     }
     const row = known ?? { limit, account, day, used: 0, allowed: 0, askedAt: 0 };
-    if (askedAt < row.askedAt) return reply(row, null);
+    if (askedAt < row.askedAt) return reply(row, null, false);
     if (askedAt === row.askedAt) return again(row, ask, clock);
     if (known === undefined) rows.push(row);
     row.used = Math.max(row.used, ask.usedNanoUsd);
     row.allowed = Math.max(row.used, ask.leastNanoUsd);
     row.askedAt = askedAt;
     const refusal = refusalOf(row, ask, clock);
-    if (refusal !== undefined) return reply(row, refusal);
-    if (ask.neededNanoUsd <= row.allowed) return reply(row, null);
+    if (refusal !== undefined) return reply(row, refusal, false);
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(limit, ask));
     const { settled, held } = spent(limit, day);
     const own = unusedOf(row);
-    // A piece is the account's share.
+    // A piece is within the account's share, and has the request a second time if it may stay.
     const share = percent(Math.max(0, limitOf(day) - settled - (held - own)), 20);
-    const piece = limit === "ceiling" ? Math.min(ask.wantedNanoUsd, row.used + share) : 0;
-    row.allowed = Math.max(ask.neededNanoUsd, piece);
+    const within = (wanted: number) =>
+      limit === "ceiling" ? Math.max(ask.neededNanoUsd, Math.min(wanted, row.used + share)) : ask.neededNanoUsd;
+    const amount = ask.neededNanoUsd - row.allowed;
+    row.allowed = within(ask.wantedNanoUsd);
+    if (!mayStay(limit, ask)) row.allowed = within(ask.wantedNanoUsd - amount);
     hasRaised = true;
-    return reply(row, null);
+    return reply(row, null, mayStay(limit, ask));
+  }
+
+  /** Only an ask in pieces wants more than it needs. */
+  function mayStay(limit: Partition, { day, neededNanoUsd, wantedNanoUsd }: Allow): boolean {
+    return limit === "ceiling" && wantedNanoUsd > neededNanoUsd && spent(limit, day).held <= percent(limitOf(day), 5);
   }
 
   /** An ask that came before changes nothing, and is refused if it does not fit now. */
   function again(row: OwnRow, ask: Allow, clock: number): Commands["allow"]["reply"] {
-    if (ask.neededNanoUsd <= row.allowed) return reply(row, null);
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(row.limit, ask));
     const before = { ...row };
     row.used = Math.max(row.used, ask.usedNanoUsd);
     row.allowed = Math.max(row.used, ask.leastNanoUsd);
     const refusal = refusalOf(row, ask, clock);
     Object.assign(row, before);
-    return reply(row, refusal ?? null);
+    return reply(row, refusal ?? null, refusal === undefined && mayStay(row.limit, ask));
   }
 
   function refusalOf(row: OwnRow, { day, neededNanoUsd, offer }: Allow, clock: number): Refusal | undefined {
@@ -145,7 +153,7 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
   };
 }
 
-function reply({ used, allowed, askedAt }: LimitRow, refusal: Refusal | null): Commands["allow"]["reply"] {
+function reply(row: LimitRow, refusal: Refusal | null, stays: boolean): Commands["allow"]["reply"] {
   const status = refusal === null ? "allowed" : "refused";
-  return { status, usedNanoUsd: used, allowedNanoUsd: allowed, askedAt, refusal };
+  return { status, usedNanoUsd: row.used, allowedNanoUsd: row.allowed, askedAt: row.askedAt, stays, refusal };
 }

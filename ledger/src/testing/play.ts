@@ -456,8 +456,11 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       const command = chargeNanoUsd === 0 ? released : { ...settled(id, clock.now), chargeNanoUsd };
       await finish(begin("sweep", heard(partition, command)));
     }
-    clock.now += ALLOWANCE_MS;
-    for (const account of accounts) await finish(begin("lower", lowering(account, null)));
+    // What stayed is told after midnight.
+    for (const waits of [ALLOWANCE_MS, DAY_MS]) {
+      clock.now += waits;
+      for (const account of accounts) await finish(begin("lower", lowering(account, null)));
+    }
     await world.deliverAll();
     world.checkDrained();
   }
