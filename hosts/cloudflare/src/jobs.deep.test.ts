@@ -45,7 +45,7 @@ async function assertBooks(expected: [held: number, settled: number]): Promise<v
   });
 }
 
-test("a hold whose lease lapsed is ended by its object's alarm, by what its checkpoint proves", async () => {
+test("a hold whose lease lapsed is ended by the next question to its object, by what its checkpoint proves", async () => {
   await leaveHold("req_a1", { leaseMs: 1_000, delivered: 700 });
   await leaveHold("req_a2", { leaseMs: 1_000 });
   assert.deepEqual(await heldAndSettled(account), [2 * AMOUNT, 0]);

@@ -12,6 +12,7 @@ import {
   type TableName,
 } from "@inference/ledger/tables";
 import { keptFrom } from "@inference/ledger/walks";
+import { SWEEP_WITHIN_MS } from "./partition-limits.ts";
 import { type LogBounds, type StoredRow, usualBounds } from "./row-log.ts";
 import { completed, type Fold, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
 
@@ -44,8 +45,8 @@ export type OwnRows = {
   /** When the account's bill, one of its allowances or its notices are looked at next. */
   dueAt(table: DueTable): number | undefined;
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
-  /** When the first lease of an unresolved hold lapses. */
-  firstLease(): number | undefined;
+  /** When the alarm has to look at a hold. */
+  firstLook(): number | undefined;
   /** The earliest time from which the retention of a row of the table counts. */
   firstKept(table: ForgettableTable): number | undefined;
 };
@@ -161,9 +162,17 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       return first === NEVER ? undefined : first;
     },
     overdue,
-    firstLease: () => lapsedHolds(NEVER, 1)[0]?.hold.leaseUntil,
+    firstLook() {
+      const first = least(holds().map(lookAt));
+      return first === NEVER ? undefined : first;
+    },
     firstKept,
   };
+}
+
+/** A hold that was orphaned is ended at its lease: the provider's record of it was given time. */
+export function lookAt({ state, leaseUntil }: ReceiptRow): number {
+  return leaseUntil + 1 + (state === "open" ? SWEEP_WITHIN_MS : 0);
 }
 
 const NEVER = Number.MAX_SAFE_INTEGER;

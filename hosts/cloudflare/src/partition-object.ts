@@ -14,20 +14,13 @@ import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import { askCeiling } from "@inference/ledger/reservation";
-import {
-  type AccountRow,
-  type AllowanceRow,
-  type BillRow,
-  type Change,
-  isHold,
-  type OutboxRow,
-  type ReceiptRow,
-} from "@inference/ledger/tables";
+import type { Change, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import { pureKeccak } from "@inference/protocol/merkle-tree";
 import { within } from "@inference/protocol/timers";
 import { statementTrees } from "@inference/settler/statement-tree";
 import { createStatements, type Statements } from "@inference/settler/statements";
+import { firstDue, nextDue } from "./alarm-times.ts";
 import { type Bindings, placedIn } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
@@ -48,9 +41,9 @@ import { timers } from "./timers.ts";
  * share the next commit, and the output gate holds their replies until it is durable.
  *
  * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
- * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold sets it for the
- * end of its lease, so a delivery needs no alarm of its own. The next deliveries, the next read, or that alarm makes
- * lost deliveries again. The runtime calls an alarm at least once and gives up one that fails too often. So the alarm
+ * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold has it set for
+ * some hours after its lease, so a delivery needs no alarm of its own. The next deliveries, the next read, or that alarm
+ * makes lost deliveries again. The runtime calls an alarm at least once and gives up one that fails too often. So the alarm
  * never fails, always sets the next one, and is set by any call that finds it missing.
  */
 export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls, RestoreCalls {
@@ -78,6 +71,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #alarmAt: number | null = null;
   /** Whether the alarm is running. It sets the next one at its end. */
   #isAtWork = false;
+  /** Whether a question to the object has lapsed holds ended. */
+  #isSweeping = false;
   /** Whether the operator was alerted that no request is admitted. Reset when half of the deliveries are made. */
   #isFullTold = false;
 
@@ -149,6 +144,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
    */
   async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await this.#apply(partition, command);
+    if (command.type === "reserve") this.#sweepLapsed();
     if (command.type !== "reserve" || !("asks" in reply)) return reply;
     this.#chain ??= chainOf(this.env);
     const where = { owner: partition, chain: this.#chain };
@@ -191,6 +187,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
     if (this.#isUnset()) await this.#ringNext();
     this.#deliverLeft();
+    this.#sweepLapsed();
     const found = answer(this.ownRows.of(partition), query);
     await this.#commits.settled();
     return found;
@@ -232,18 +229,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** Sets the alarm for the next work that is stored. */
   async #ringNext(): Promise<void> {
-    const now = Date.now();
-    const due: number[] = [];
-    // An acknowledgement that is not committed would be lost, and its delivery repeated when the object wakes.
-    if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + most.DELIVER_AGAIN_MS);
-    const lease = this.ownRows.firstLease();
-    // A lapsed hold stays while its prices or the chain cannot be read, or if the ledger did not answer.
-    if (lease !== undefined) due.push(lease < now ? now + most.SWEEP_AGAIN_MS : lease + 1);
-    // A failed step is tried again.
-    for (const table of ["allowance", "bill", "account"] as const) {
-      const dueAt = this.ownRows.dueAt(table);
-      if (dueAt !== undefined) due.push(dueAt < now ? now + most.SWEEP_AGAIN_MS : dueAt + 1);
-    }
+    const due = nextDue(this.ownRows, Date.now());
     const forgetAt = this.#forgetAt();
     if (forgetAt !== undefined) due.push(forgetAt);
     if (due.length > 0) await this.#ring(Math.min(...due));
@@ -317,7 +303,25 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   }
 
   async #sweep(): Promise<void> {
-    if (this.ownRows.lapsedHolds(Date.now(), 1).length > 0) await sweep(this.#jobs());
+    if (this.#hasLapsed()) await sweep(this.#jobs());
+  }
+
+  #hasLapsed(): boolean {
+    return this.ownRows.lapsedHolds(Date.now(), 1).length > 0;
+  }
+
+  /** Ends lapsed holds without waiting for the alarm. */
+  #sweepLapsed(): void {
+    if (this.#isAtWork || this.#isSweeping || !this.#hasLapsed()) return;
+    this.#isSweeping = true;
+    const failed = (error: unknown) => log("alert", "job_failed", { error: String(error) });
+    this.ctx.waitUntil(
+      this.#sweep()
+        .catch(failed)
+        .finally(() => {
+          this.#isSweeping = false;
+        }),
+    );
   }
 
   async #forget(): Promise<void> {
@@ -352,7 +356,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.#gathered = [];
     this.ownRows.commit();
     if (written.length > 0 && !this.#isAtWork) this.#writtenAt = Date.now();
-    return written.length > 0 ? this.#ring(this.#firstDue(written, Date.now())) : undefined;
+    return written.length > 0 ? this.#ring(firstDue(written, Date.now(), this.#forgetEveryMs())) : undefined;
   }
 
   /** The outbox, after a commit: a delivery must not be sent before its cause is stored. */
@@ -372,18 +376,6 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** How long rows whose retention has ended are gathered before they are forgotten. */
   #forgetEveryMs(): number {
     return this.ownRows.partition() === ceilingPartition ? most.FORGET_CEILING_EVERY_MS : most.FORGET_EVERY_MS;
-  }
-
-  /** When the alarm is first needed for these changes, apart from deliveries. */
-  #firstDue(changes: readonly Change[], now: number): number {
-    const times = changes.flatMap(({ table, row }) => {
-      if (row === null) return [];
-      if (table === "receipt") return isHold(row as ReceiptRow) ? [(row as ReceiptRow).leaseUntil + 1] : [];
-      if (table !== "bill" && table !== "allowance" && table !== "account") return [];
-      const { dueAt } = row as BillRow | AllowanceRow | AccountRow;
-      return dueAt == null ? [] : [Math.max(now, dueAt) + 1];
-    });
-    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs(), ...times);
   }
 
   #jobs(): Gateway {

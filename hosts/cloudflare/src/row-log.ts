@@ -1,6 +1,7 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { Partition } from "@inference/ledger/partition";
 import type { TableName } from "@inference/ledger/tables";
+import { unpack } from "./packed-text.ts";
 
 /** A row as it is stored. Another version may have given it more properties. */
 export type StoredRow = { readonly id: string; readonly [property: string]: unknown };
@@ -11,9 +12,11 @@ export type StoredChange = { readonly table: string; readonly id: string; readon
  * The highest version of an object that this release reads. Rows pass through a release that does not know their kind
  * or a property of theirs, so most changes need no other version.
  */
-export const OBJECT_VERSION = 1;
+export const OBJECT_VERSION = 2;
+/** From this version on, segments and an idle object's log may be packed. */
+export const PACKED_VERSION = 2;
 /** The kinds whose rows an earlier release must not ignore, with their version: their first row raises the object's. */
-const versions: { readonly [T in TableName]?: number } = {};
+const versions: { readonly [T in TableName]?: number } = { receipt: PACKED_VERSION, use: PACKED_VERSION };
 
 /**
  * The log of an object: its changes since the last fold, which writes them into segments. Each commit is one row. The
@@ -62,7 +65,7 @@ export function readLog(sql: Pick<SqlStorage, "exec">): { log: Log; changes: Ite
   }
   const changes = new Map<string, StoredChange>();
   for (const entry of stored) {
-    for (const change of JSON.parse(String(entry.changes)) as StoredChange[]) {
+    for (const change of JSON.parse(unpack(entry.changes)) as StoredChange[]) {
       changes.set(`${change.table} ${change.id}`, change);
     }
   }

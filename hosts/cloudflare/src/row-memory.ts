@@ -4,9 +4,11 @@ import type { Partition } from "@inference/ledger/partition";
 import { columnsOf, tableNames } from "@inference/ledger/schema";
 import { type Change, isHold, type ReceiptRow, type Row, type TableName } from "@inference/ledger/tables";
 import { forgettableTables, keptFrom } from "@inference/ledger/walks";
+import { pack } from "./packed-text.ts";
 import {
   CREATE_LOG,
   type LogBounds,
+  PACKED_VERSION,
   readLog,
   type StoredChange,
   type StoredRow,
@@ -52,7 +54,7 @@ export type RowMemory = {
   nextFold(): Fold;
   /** Gives the next fold a number. Throws if the object has rows. */
   countFrom(fold: number): void;
-  /** Rewrites a log of an eighth of its slots or more as one row, which costs three row writes. */
+  /** Rewrites a log of several rows as a packed one, which costs three row writes. */
   shorten(): void;
 };
 
@@ -76,6 +78,7 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
   const segments = openSegments(sql, {
     isStored: names.has("segment"),
     charactersOf: (kind) => bounds.characters / (inOrderOfTime.has(kind) ? 2 : 16),
+    isPacked: (kind) => inOrderOfTime.has(kind),
     keptFrom: (kind, row) => keptOf(kind, row as unknown as Row),
   });
   const tables = new Map<TableName, Map<string, Entry>>();
@@ -205,7 +208,7 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
   function shorten(): void {
     if (!hasLog || unwritten.size > 0) return;
     const slots = Number(sql.exec("SELECT max(slot) AS slots FROM log").one().slots);
-    if (slots < bounds.slots / 8) return;
+    if (slots < bounds.slots / 32) return;
     storage.transactionSync(() => {
       sql.exec("DROP TABLE log");
       hasLog = false;
@@ -214,7 +217,8 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
       // Segments do not say whose they are, and the log does.
       if (logged.size === 0 && !segments.exist()) return;
       makeLog();
-      append(textOf(logged));
+      log.version = Math.max(log.version, PACKED_VERSION);
+      append(pack(textOf(logged)));
     });
   }
 
@@ -304,8 +308,8 @@ const STORED = "SELECT name FROM sqlite_master WHERE name IN ('log', 'segment')"
 /** The segments of a kind's open rows have this before their kind. */
 const OPEN = "open ";
 /**
- * Kinds whose rows are written once, in the order of their ids. The segments of others are smaller, because a change of
- * any row writes its segment again.
+ * Kinds whose rows are written once, in the order of their ids, and kept for a year: their segments are compressed. The
+ * segments of others are smaller, because a change of any row writes its segment again.
  */
 const inOrderOfTime: ReadonlySet<string> = new Set<TableName>(["receipt", "use"]);
 /**

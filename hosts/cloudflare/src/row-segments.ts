@@ -1,5 +1,6 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import { byId } from "@inference/ledger/overlay";
+import { pack, unpack } from "./packed-text.ts";
 import type { StoredRow } from "./row-log.ts";
 
 /**
@@ -48,13 +49,18 @@ type Options = {
   isStored: boolean;
   /** From this size a segment of a kind is full. It may exceed it by a row. */
   charactersOf(kind: string): number;
+  /** Whether the segments of a kind are compressed. */
+  isPacked(kind: string): boolean;
   /** The time from which the retention of a row counts; null if it has none. */
   keptFrom(kind: string, row: StoredRow): number | null;
 };
 
 type Segment = { kind: string; start: string; rows: ReadonlyMap<string, StoredRow> };
 
-export function openSegments(sql: Pick<SqlStorage, "exec">, { isStored, charactersOf, keptFrom }: Options): Segments {
+export function openSegments(
+  sql: Pick<SqlStorage, "exec">,
+  { isStored, charactersOf, isPacked, keptFrom }: Options,
+): Segments {
   let hasTable = isStored;
   /** The segment that was read last: rows that come late are often in the same one. */
   let last: Segment | undefined;
@@ -69,7 +75,7 @@ export function openSegments(sql: Pick<SqlStorage, "exec">, { isStored, characte
     const [stored] = select(statement, kind, ...values);
     if (stored === undefined) return undefined;
     const start = String(stored.start);
-    if (last?.kind !== kind || last.start !== start) last = { kind, start, rows: parse(String(stored.rows)) };
+    if (last?.kind !== kind || last.start !== start) last = { kind, start, rows: readSegment(stored.rows) };
     return last;
   }
 
@@ -91,7 +97,8 @@ export function openSegments(sql: Pick<SqlStorage, "exec">, { isStored, characte
     for (const part of split(rows, charactersOf(kind), isLast)) {
       const times = part.rows.flatMap((row) => keptFrom(kind, row) ?? []);
       const end = part.rows.at(-1)?.id ?? from;
-      sql.exec(WRITE, kind, from, end, times.length === 0 ? null : Math.min(...times), part.text);
+      const text = isPacked(kind) ? pack(part.text) : part.text;
+      sql.exec(WRITE, kind, from, end, times.length === 0 ? null : Math.min(...times), text);
       if (isAfterAll(kind, end)) newest.set(kind, end);
       from = part.next;
     }
@@ -103,7 +110,7 @@ export function openSegments(sql: Pick<SqlStorage, "exec">, { isStored, characte
       let [stored] = select(NEXT, after, "");
       while (stored !== undefined) {
         const kind = String(stored.kind);
-        yield { kind, rows: parse(String(stored.rows)).values() };
+        yield { kind, rows: readSegment(stored.rows).values() };
         [stored] = select(NEXT, kind, String(stored.start));
       }
     },
@@ -187,8 +194,8 @@ function split(
 }
 
 /** The names of the properties come first. */
-function parse(text: string): Map<string, StoredRow> {
-  const [names = [], ...rows] = JSON.parse(text) as [string[], ...unknown[][]];
+export function readSegment(stored: unknown): Map<string, StoredRow> {
+  const [names = [], ...rows] = JSON.parse(unpack(stored)) as [string[], ...unknown[][]];
   return new Map(
     rows.map((values) => {
       const row = Object.fromEntries(names.map((name, at) => [name, values[at]])) as StoredRow;

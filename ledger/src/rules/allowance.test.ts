@@ -249,7 +249,7 @@ test("an old copy trusts no allowance of its own: it asks, and learns what it us
   host.deliverAll();
   assert.deepEqual(view(host), [200, 0]);
   host.putBack(account, copy);
-  assert.equal(own(host)?.allowedNanoUsd, 500, "as the copy has it");
+  assert.equal(own(host)?.allowedNanoUsd, 1_000, "as the copy has it");
   host.clock.epoch = 2;
   const terms = { ...reserve("r4", 50, { ...inPieces, at: host.clock.now }) };
   assert.equal(admit(host, account, terms).status, "unheard");
