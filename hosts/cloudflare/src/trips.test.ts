@@ -33,7 +33,7 @@ test("a whole answer waits for one trip to objects, and a stream's first content
   await tripsOf(key, {});
   await settled(address, 1);
 
-  const asking = await tripsOf(key, {});
+  const asking = await tripsOf(key, { max_tokens: 5_000 });
   assert.deepEqual([asking.content, asking.betweenObjects, asking.sent[0]], [1, 1, "reserve"], JSON.stringify(asking));
   await settled(address, 2);
 

@@ -124,6 +124,20 @@ test("allowances in pieces stay while all of them are at most a twentieth of the
   assert.equal(inPieces(alice, 1_000).stays, false, "it was refused");
 });
 
+test("what may stay until the day is over is refused as used: to ask again before midnight is of no use", () => {
+  const host = makeExample({ ceiling: 1_000 });
+  const inPieces = (account: Partition, more: number) => host.apply(ceiling, ask(account, { more, piece: more }));
+  assert.equal(inPieces(alice, 25).stays, true);
+  for (const account of others) host.apply(ceiling, ask(account, { used: 235 }));
+  assert.deepEqual(refusal(inPieces(bob, 11)), ["settled", 11, 10, midnight]);
+  assert.deepEqual(
+    refusal(host.apply(ceiling, ask(bob, { more: 11 }))),
+    ["held", 11, 10, midnight],
+    "exact: it frees up",
+  );
+  assert.equal(host.apply(ceiling, ask(bob, { more: 10 })).status, "allowed");
+});
+
 test("after the ceiling was lowered nothing more is given, and what was given stays until its account lowers it", () => {
   const host = makeExample({ ceiling: 1_000 });
   host.apply(ceiling, ask(alice, { more: 200 }));

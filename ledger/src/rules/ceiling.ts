@@ -53,7 +53,9 @@ export function ceilingRefusal(place: Place, raise: Raise): Refusal | undefined 
   if (draft.get("emptied", "emptied") !== undefined) return refuse("held", 0);
   if (amountNanoUsd > largest && unused > 0) return refuse("share", Math.min(largest, unused));
   if (amountNanoUsd > unused) return refuse("settled", free - ownNanoUsd);
-  if (wanted > free && wanted <= unused) return refuse("held", free - ownNanoUsd);
+  // What others may keep until the day is over does not come back before.
+  const isKept = raise.mayStay && othersNanoUsd <= stayingMost(place, day);
+  if (wanted > free && wanted <= unused) return refuse(isKept ? "settled" : "held", free - ownNanoUsd);
   if (ownNanoUsd > 0 && wanted > share) return refuse("share_held", share - ownNanoUsd);
   return undefined;
 }

@@ -36,15 +36,14 @@ export const allow: Rule<"allow"> = (place, command) => {
     othersNanoUsd: counter.heldNanoUsd - (row.allowedNanoUsd - row.usedNanoUsd),
     ownNanoUsd: leastNanoUsd - usedNanoUsd,
     amountNanoUsd: Math.max(0, command.neededNanoUsd - leastNanoUsd),
+    mayStay: command.wantedNanoUsd > command.neededNanoUsd,
     offer: command.offer,
   };
   const isAllowed = askedAt === row.askedAt && command.neededNanoUsd <= row.allowedNanoUsd;
   const refusal = raise.amountNanoUsd === 0 || isAllowed ? undefined : refusalOf(place, raise);
   // The ask of another request, sent again: it changes nothing, but a request that does not fit need not ask again.
-  const mayStay = command.wantedNanoUsd > command.neededNanoUsd;
-  if (askedAt === row.askedAt) {
-    return replyOf(row, refusal ?? null, mayStay && counter.heldNanoUsd <= stayingMost(place, day));
-  }
+  const stays = (heldNanoUsd: NanoUsd) => raise.mayStay && heldNanoUsd <= stayingMost(place, day);
+  if (askedAt === row.askedAt) return replyOf(row, refusal ?? null, stays(counter.heldNanoUsd));
   const allowedNanoUsd = refusal === undefined ? grantOf(place, raise, leastNanoUsd, command) : leastNanoUsd;
   const next = { ...row, usedNanoUsd, allowedNanoUsd, askedAt };
 
@@ -57,7 +56,7 @@ export const allow: Rule<"allow"> = (place, command) => {
   const { settledNanoUsd, othersNanoUsd } = raise;
   const heldNanoUsd = othersNanoUsd + allowedNanoUsd - usedNanoUsd;
   draft.put("counter", { ...counter, settledNanoUsd, heldNanoUsd });
-  return replyOf(next, refusal ?? null, mayStay && heldNanoUsd <= stayingMost(place, day));
+  return replyOf(next, refusal ?? null, stays(heldNanoUsd));
 };
 
 function factsOf({ usedNanoUsd, leastNanoUsd, askedAt }: Allow): Partial<AllowanceRow> {
@@ -75,7 +74,7 @@ function refusalOf(place: Place, raise: Raise): Refusal | undefined {
 function grantOf(place: Place, raise: Raise, leastNanoUsd: NanoUsd, { wantedNanoUsd, day }: Allow): NanoUsd {
   const { amountNanoUsd, ownNanoUsd, othersNanoUsd } = raise;
   const neededNanoUsd = leastNanoUsd + amountNanoUsd;
-  if (amountNanoUsd === 0 || wantedNanoUsd <= neededNanoUsd) return neededNanoUsd;
+  if (amountNanoUsd === 0 || !raise.mayStay) return neededNanoUsd;
   const usedNanoUsd = leastNanoUsd - ownNanoUsd;
   const within = (amount: NanoUsd) =>
     Math.max(neededNanoUsd, Math.min(amount, usedNanoUsd + ceilingShare(place, raise)));

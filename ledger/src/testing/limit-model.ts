@@ -80,18 +80,28 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     return reply(row, refusal ?? null, refusal === undefined && mayStay(row.limit, ask));
   }
 
-  function refusalOf(row: OwnRow, { day, neededNanoUsd, offer }: Allow, clock: number): Refusal | undefined {
+  function refusalOf(row: OwnRow, ask: Allow, clock: number): Refusal | undefined {
+    const { day, neededNanoUsd, offer } = ask;
     const { limit, allowed } = row;
     const amount = neededNanoUsd - allowed;
     if (amount <= 0) return undefined;
     const { settled, held } = spent(limit, day);
     const own = unusedOf(row);
-    if (limit === "ceiling") return overCeiling({ day, settled, own, others: held - own, amount });
+    if (limit === "ceiling") {
+      return overCeiling({
+        day,
+        settled,
+        own,
+        others: held - own,
+        amount,
+        inPieces: ask.wantedNanoUsd > neededNanoUsd,
+      });
+    }
     return overOffer(limit, { day, amount, offer, clock, sold: { settled, held } });
   }
 
-  function overCeiling(state: { day: number; settled: number; own: number; others: number; amount: number }) {
-    const { day, settled, own, others, amount } = state;
+  function overCeiling(state: Record<"day" | "settled" | "own" | "others" | "amount", number> & { inPieces: boolean }) {
+    const { day, settled, own, others, amount, inPieces } = state;
     const limit = limitOf(day);
     const [unused, largest] = [Math.max(0, limit - settled), percent(limit, 20)];
     const free = Math.max(0, unused - others);
@@ -103,7 +113,9 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     if (isEmptied("ceiling")) return refuse("held", 0, midnight);
     if (amount > largest && settled < limit) return refuse("share", Math.min(largest, unused), null);
     if (amount > unused) return refuse("settled", free - own, midnight);
-    if (own + amount > free && own + amount <= unused) return refuse("held", free - own, midnight);
+    // What stays comes back when the day is over.
+    const held = inPieces && others <= percent(limit, 5) ? "settled" : "held";
+    if (own + amount > free && own + amount <= unused) return refuse(held, free - own, midnight);
     if (own > 0 && own + amount > percent(free, 20)) return refuse("share_held", percent(free, 20) - own, null);
     return undefined;
   }
