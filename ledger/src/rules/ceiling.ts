@@ -54,7 +54,7 @@ export function ceilingRefusal(place: Place, raise: Raise): Refusal | undefined 
   if (amountNanoUsd > largest && unused > 0) return refuse("share", Math.min(largest, unused));
   if (amountNanoUsd > unused) return refuse("settled", free - ownNanoUsd);
   // What others may keep until the day is over does not come back before.
-  const isKept = raise.mayStay && othersNanoUsd <= stayingMost(place, day);
+  const isKept = raise.mayStay && amountNanoUsd > free && othersNanoUsd <= stayingMost(place, day);
   if (wanted > free && wanted <= unused) return refuse(isKept ? "settled" : "held", free - ownNanoUsd);
   if (ownNanoUsd > 0 && wanted > share) return refuse("share_held", share - ownNanoUsd);
   return undefined;

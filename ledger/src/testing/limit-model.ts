@@ -114,7 +114,7 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     if (amount > largest && settled < limit) return refuse("share", Math.min(largest, unused), null);
     if (amount > unused) return refuse("settled", free - own, midnight);
     // What stays comes back when the day is over.
-    const held = inPieces && others <= percent(limit, 5) ? "settled" : "held";
+    const held = inPieces && amount > free && others <= percent(limit, 5) ? "settled" : "held";
     if (own + amount > free && own + amount <= unused) return refuse(held, free - own, midnight);
     if (own > 0 && own + amount > percent(free, 20)) return refuse("share_held", percent(free, 20) - own, null);
     return undefined;
