@@ -4,6 +4,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import { hold } from "./testing/hold.ts";
+import { openHolds } from "./testing/open-holds.ts";
 
 let edge: Edge;
 let digest: string;
@@ -147,4 +148,14 @@ test("a hold whose answer the provider has a record of is settled with it, at th
   await leaveHold("req_f", { leaseMs: 500, delivered: 1, upstreamId, snapshot });
   // 40 tokens at 0.15 and 100 at 0.60 dollars a million.
   await assertBooks([0, before + 66_000]);
+});
+
+test("an account that is idle takes three pages: of the schema, of its alarm and of its log", async () => {
+  const { key, address: another } = await edge.account(1_000_000_000);
+  await (await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=5]]" }] })).text();
+  const idle = accountPartition(another);
+  await eventually(async () => assert.equal((await openHolds(edge, idle)).length, 0));
+  await edge.goTo(edge.now() + 7 * 3_600_000);
+  await edge.object(idle, "work");
+  assert.equal(await edge.object(idle, "bytes"), 3 * 4_096);
 });

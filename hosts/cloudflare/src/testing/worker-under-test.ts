@@ -169,6 +169,11 @@ export class PartitionObject extends RealPartitionObject {
     return openOwnRows(this.ctx.storage).of(partition).list(table, { limit: 100_000 });
   }
 
+  /** What it stores. */
+  async bytes(): Promise<number> {
+    return this.ctx.storage.sql.databaseSize;
+  }
+
   /** Does what its alarm does. */
   async work(): Promise<void> {
     await this.alarm();
