@@ -171,6 +171,8 @@ function countStorage({ storage, id }: DurableObjectState): void {
     alarms.set(names.get(id.toString()) ?? "", Number(at));
     return setAlarm.call(storage, Number(at) - aheadMs);
   };
+  // The runtime's own would be of the clock at the time when it was set.
+  storage.getAlarm = async () => alarms.get(names.get(id.toString()) ?? "") ?? null;
   storage.get = ((...args: never[]) => {
     add(counts.rowsRead, "key-value", 1);
     return get.apply(storage, args as never);
