@@ -277,6 +277,59 @@ test("receipts that left the log take an eighth of their text, and those of an e
   assert.equal(own().of(partition).get("receipt", "req_10")?.state, "released");
 });
 
+test("an earlier release refuses an object once anything in it is compressed, and not before", () => {
+  const version = ({ database }: NodeStorage) => database.prepare("SELECT max(version) AS v FROM log").get()?.v;
+  const bounds = { slots: 4, characters: 100_000 };
+  const storage = openNodeStorage();
+  for (let n = 0; n < 4; n += 1) commit(openOwnRows(storage, bounds), put("receipt", `req_${n}`));
+  assert.equal(version(storage), 1, "a log of text");
+  // Its fold compresses receipts, and the commit that causes it has none.
+  commit(openOwnRows(storage, bounds), put("budget", "balance"));
+  assert.match(String(storage.database.prepare("SELECT rows FROM segment WHERE kind = 'receipt'").get()?.rows), /^z/);
+  const first = storage.database.prepare("SELECT version FROM log WHERE slot = 1").get()?.version;
+  assert.equal(first, 2);
+  const idle = openNodeStorage();
+  for (let n = 0; n < 4; n += 1) commit(openOwnRows(idle, bounds), put("budget", "balance"));
+  assert.equal(version(idle), 1);
+  openOwnRows(idle, bounds).shorten();
+  commit(openOwnRows(idle, bounds), put("budget", "balance"));
+  assert.equal(version(idle), 2);
+});
+
+test("a compressed log counts the characters of its text, so a waking object parses no more than another", () => {
+  const storage = openNodeStorage();
+  const bounds = { slots: 128, characters: 10_000 };
+  for (let n = 10; n < 70; n += 1) {
+    const rows = openOwnRows(storage, bounds);
+    for (const part of ["a", "b", "c", "d"]) commit(rows, put("receipt", `req_${n}${part}`));
+    rows.shorten();
+    assert.ok(openOwnRows(storage, bounds).nextFold().changes.length <= bounds.characters);
+  }
+});
+
+test("a damaged segment is an error or has the same rows, and no other figures", () => {
+  const storage = openNodeStorage();
+  const own = () => openOwnRows(storage, { slots: 1, characters: 100_000 });
+  for (let n = 10; n < 30; n += 1) commit(own(), put("receipt", `req_${n}`));
+  const text = String(storage.database.prepare("SELECT rows FROM segment WHERE kind = 'receipt'").get()?.rows);
+  const write = storage.database.prepare("UPDATE segment SET rows = ? WHERE kind = 'receipt'");
+  const rows = () => own().of(partition).list("receipt", { limit: 99 });
+  const before = rows();
+  let errors = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    write.run(text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1));
+    try {
+      assert.deepEqual(rows(), before, `at ${at}`);
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      errors += 1;
+    }
+  }
+  assert.ok(errors > text.length * 0.9);
+  write.run(text.slice(0, -8));
+  assert.throws(rows);
+});
+
 test("a property that an earlier version did not know is null", () => {
   for (const bounds of [
     { slots: 100, characters: 100_000 },

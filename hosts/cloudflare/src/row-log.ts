@@ -13,10 +13,10 @@ export type StoredChange = { readonly table: string; readonly id: string; readon
  * or a property of theirs, so most changes need no other version.
  */
 export const OBJECT_VERSION = 2;
-/** From this version on, segments and an idle object's log may be packed. */
+/** The version of an object with a packed segment or a packed log. */
 export const PACKED_VERSION = 2;
 /** The kinds whose rows an earlier release must not ignore, with their version: their first row raises the object's. */
-const versions: { readonly [T in TableName]?: number } = { receipt: PACKED_VERSION, use: PACKED_VERSION };
+const versions: { readonly [T in TableName]?: number } = {};
 
 /**
  * The log of an object: its changes since the last fold, which writes them into segments. Each commit is one row. The
@@ -42,7 +42,7 @@ export const usualBounds: LogBounds = { slots: 128, characters: 128 * 1024 };
 export type Log = {
   /** The number of folds. */
   fold: number;
-  /** The slots in use, and the characters in them. */
+  /** The slots in use, and the characters in them, not packed: a waking object parses them. */
   slots: number;
   characters: number;
   /** The least `OBJECT_VERSION` that reads the object. */
@@ -64,8 +64,11 @@ export function readLog(sql: Pick<SqlStorage, "exec">): { log: Log; changes: Ite
     throw new Error(`This object has rows of version ${version}, and this gateway reads version ${OBJECT_VERSION}.`);
   }
   const changes = new Map<string, StoredChange>();
+  let characters = 0;
   for (const entry of stored) {
-    for (const change of JSON.parse(unpack(entry.changes)) as StoredChange[]) {
+    const text = unpack(entry.changes);
+    characters += text.length;
+    for (const change of JSON.parse(text) as StoredChange[]) {
       changes.set(`${change.table} ${change.id}`, change);
     }
   }
@@ -73,7 +76,7 @@ export function readLog(sql: Pick<SqlStorage, "exec">): { log: Log; changes: Ite
     log: {
       fold: Number(last?.fold ?? 0),
       slots: stored.length,
-      characters: stored.reduce((sum, entry) => sum + String(entry.changes).length, 0),
+      characters,
       version,
       partition: last === undefined ? undefined : String(last.partition),
     },

@@ -170,10 +170,15 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
     hasLog = true;
   }
 
-  function append(text: string): void {
+  function append(text: string, stored = text): void {
     log.slots += 1;
     log.characters += text.length;
-    writeLog(sql, named(), log, text);
+    writeLog(sql, named(), log, stored);
+  }
+
+  /** Releases that cannot unpack refuse the object from now on. */
+  function raiseVersion(): void {
+    log.version = Math.max(log.version, PACKED_VERSION);
   }
 
   function fold(): void {
@@ -197,7 +202,10 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
       if (spilled.delete(entry)) put(OPEN + table, id, null);
       if (row === null || !staysInMemory(table, row)) tables.get(table)?.delete(id);
     }
-    for (const [kind, rows] of byKind) segments.write(kind, rows);
+    for (const [kind, rows] of byKind) {
+      segments.write(kind, rows);
+      if (inOrderOfTime.has(kind)) raiseVersion();
+    }
     logged = staying;
     log.fold += 1;
     log.slots = 0;
@@ -217,8 +225,9 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
       // Segments do not say whose they are, and the log does.
       if (logged.size === 0 && !segments.exist()) return;
       makeLog();
-      log.version = Math.max(log.version, PACKED_VERSION);
-      append(pack(textOf(logged)));
+      raiseVersion();
+      const text = textOf(logged);
+      append(text, pack(text));
     });
   }
 
