@@ -3,10 +3,11 @@ export const MAX_USES = 100_000;
 export const DELIVER_AGAIN_MS = 2_000;
 export const SWEEP_AGAIN_MS = 5_000;
 /**
- * The alarm looks at a hold of a lost request so long after its lease. A question to its account looks before. An alarm
- * at each lease would be two row writes of each request of an account that rests.
+ * The alarm ends a lapsed hold so long after its lease, unless a question to its object did before. An alarm at each
+ * lease would be two row writes of each request of an account that rests. A day's last lease ends at 00:15, and the day
+ * is reconciled at 06:00.
  */
-export const SWEEP_WITHIN_MS = 6 * 3_600_000;
+export const SWEEP_WITHIN_MS = 5 * 3_600_000;
 export const IDLE_MS = 10 * 60_000;
 /** Keeping rows for another day costs less than an alarm every hour. */
 export const FORGET_EVERY_MS = 24 * 3_600_000;

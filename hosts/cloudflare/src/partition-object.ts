@@ -71,8 +71,10 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #alarmAt: number | null = null;
   /** Whether the alarm is running. It sets the next one at its end. */
   #isAtWork = false;
-  /** Whether a question to the object has lapsed holds ended. */
-  #isSweeping = false;
+  /** The sweep that is under way. */
+  #sweeping: Promise<unknown> | undefined;
+  /** Before this time a question begins no sweep. */
+  #sweepAgainAt = 0;
   /** Whether the operator was alerted that no request is admitted. Reset when half of the deliveries are made. */
   #isFullTold = false;
 
@@ -302,8 +304,15 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     return (this.ownRows.dueAt(table) ?? Number.POSITIVE_INFINITY) <= Date.now();
   }
 
+  /** Ends lapsed holds. The alarm and questions share a sweep, so that a hold is ended, and its loss told, once. */
   async #sweep(): Promise<void> {
-    if (this.#hasLapsed()) await sweep(this.#jobs());
+    if (!this.#hasLapsed()) return;
+    this.#sweeping ??= sweep(this.#jobs()).finally(() => {
+      this.#sweeping = undefined;
+      // A hold that is left waits for its prices, the chain or the ledger.
+      if (this.#hasLapsed()) this.#sweepAgainAt = Date.now() + most.SWEEP_AGAIN_MS;
+    });
+    await this.#sweeping;
   }
 
   #hasLapsed(): boolean {
@@ -312,16 +321,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   /** Ends lapsed holds without waiting for the alarm. */
   #sweepLapsed(): void {
-    if (this.#isAtWork || this.#isSweeping || !this.#hasLapsed()) return;
-    this.#isSweeping = true;
+    if (this.#sweeping !== undefined || Date.now() < this.#sweepAgainAt || !this.#hasLapsed()) return;
     const failed = (error: unknown) => log("alert", "job_failed", { error: String(error) });
-    this.ctx.waitUntil(
-      this.#sweep()
-        .catch(failed)
-        .finally(() => {
-          this.#isSweeping = false;
-        }),
-    );
+    this.ctx.waitUntil(this.#sweep().catch(failed));
   }
 
   async #forget(): Promise<void> {

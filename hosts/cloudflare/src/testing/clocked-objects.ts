@@ -10,8 +10,8 @@ import { createKey, hear } from "@inference/ledger/testing/example";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
-/** The calls of tests: read an object's rows, ring its alarm, evict it, erase it. */
-export type Call = "rows" | "storage" | "alarmAt" | "ring" | "evict" | "erase";
+/** The calls of tests: read an object's rows, ask it twice at once, ring its alarm, evict it, erase it. */
+export type Call = "rows" | "storage" | "alarmAt" | "ask" | "ring" | "evict" | "erase";
 /** At a time: a command for one object, or a call to many. */
 export type Asked =
   | { at: number; partition: Partition; command: Command }

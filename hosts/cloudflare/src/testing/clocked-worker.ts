@@ -1,4 +1,4 @@
-import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
+import type { DurableObjectState, ExecutionContext, KVNamespace } from "@cloudflare/workers-types";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { Row } from "@inference/ledger/tables";
@@ -20,7 +20,7 @@ const bounds = { slots: 3, characters: 3_000 };
 /** The real object. Its alarm is set as usual and rings only on command, and its deliveries wait for that. */
 export class PartitionObject extends RealPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    super(ctx, env, bounds);
+    super(ctx, { ...env, KEY_VALUE: withUnread(env.KEY_VALUE) }, bounds);
   }
 
   override async alarm(): Promise<void> {}
@@ -31,6 +31,13 @@ export class PartitionObject extends RealPartitionObject {
   async ring(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await super.alarm();
+  }
+
+  async ask(partition: Partition): Promise<void> {
+    const query = { type: "balance", at: now } as const;
+    await Promise.all([this.read(partition, query), this.read(partition, query)]);
+    // The work that it began has ended.
+    await new Promise((resolve) => setTimeout(resolve, 2 * READING_MS));
   }
 
   /** As another object would find them in the storage. */
@@ -68,6 +75,18 @@ export class PartitionObject extends RealPartitionObject {
 }
 
 const MOST_ROWS = 10_000;
+const READING_MS = 100;
+
+/** The store, which fails to read the prices `unread`, after a moment. */
+function withUnread(store: KVNamespace): KVNamespace {
+  async function get(key: string): Promise<string | null> {
+    if (key !== "price-list:unread") return store.get(key);
+    await new Promise((resolve) => setTimeout(resolve, READING_MS));
+    throw new Error("not now");
+  }
+  const put = (key: string, value: string) => store.put(key, value);
+  return { get, put } as KVNamespace;
+}
 
 function allRows(rows: OwnRows, partition: Partition): StoredRows {
   const own = rows.of(partition);
