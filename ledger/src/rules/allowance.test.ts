@@ -108,8 +108,8 @@ test("in pieces: a small allowance stays until the day is over, with room for a 
   assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[70, 0], 70, null]);
 });
 
-test("in pieces: an allowance that stayed is lowered in a minute once all together are more than a part of the ceiling", () => {
-  const host = makeExample({ ceiling: 2_000 });
+test("in pieces: an allowance that stayed is lowered in a minute once it is too large a part of the ceiling", () => {
+  const host = makeExample({ ceiling: 10_000 });
   admit(host, account, reserve("r1", 50, inPieces));
   assert.ok((own(host)?.dueAt ?? 0) > midnight);
   admit(host, account, reserve("r2", 60, inPieces));

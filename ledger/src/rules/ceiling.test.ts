@@ -102,40 +102,41 @@ test("a piece is what is wanted within the share, and never less than the reques
   assert.equal(host.apply(ceiling, ask(bob, { used: 10, more: 100, piece: 150 })).allowedNanoUsd, 110);
 });
 
-test("allowances in pieces stay while all of them are at most a twentieth of the ceiling, also when one is told again", () => {
-  const host = makeExample({ ceiling: 1_000 });
-  const inPieces = (account: Partition, more: number) => host.apply(ceiling, ask(account, { more, piece: more }));
-  assert.equal(host.apply(ceiling, ask(alice, { more: 5 })).stays, false, "it is lowered with its request");
-  const first = ask(alice, { more: 10, piece: 10 });
-  const told = [host.apply(ceiling, first), host.apply(ceiling, first)];
-  assert.deepEqual(
-    told.map(({ allowedNanoUsd, stays }) => [allowedNanoUsd, stays]),
-    [
-      [20, true],
-      [20, true],
-    ],
-  );
-  assert.equal(inPieces(bob, 15).stays, true);
+test("an allowance in pieces stays within a fifth of what others left of a twentieth of the ceiling, also told again", () => {
+  const host = makeExample({ ceiling: 10_000 });
+  const inPieces = (account: Partition, more: number) => {
+    const { allowedNanoUsd, stays } = host.apply(ceiling, ask(account, { more, piece: more }));
+    return [allowedNanoUsd, stays];
+  };
+  assert.equal(host.apply(ceiling, ask(alice, { more: 50 })).stays, false, "it is lowered with its request");
+  const first = ask(alice, { more: 50, piece: 50 });
+  for (let times = 0; times < 2; times += 1) {
+    const { allowedNanoUsd, stays } = host.apply(ceiling, first);
+    assert.deepEqual([allowedNanoUsd, stays], [100, true]);
+  }
+  assert.deepEqual(inPieces(bob, 81), [81, false], "a fifth of 400 is less");
+  host.apply(ceiling, ask(bob, { used: 81 }));
+  for (const account of others) assert.equal(inPieces(account, 20)[1], true);
+  assert.deepEqual(inPieces(bob, 1_000_000), [81, false], "it was refused");
   const [carol = ""] = others;
-  const { allowedNanoUsd, stays } = inPieces(carol, 1);
-  assert.deepEqual([allowedNanoUsd, stays], [1, false]);
-  host.apply(ceiling, ask(bob, { used: 30 }));
-  assert.equal(inPieces(carol, 14).stays, true);
-  assert.equal(inPieces(alice, 1_000).stays, false, "it was refused");
+  const again = ask(carol, { more: 30, piece: 30 });
+  assert.equal(host.apply(ceiling, again).stays, true);
+  host.apply(ceiling, { type: "setCeiling", limitNanoUsd: 1_000 });
+  assert.equal(host.apply(ceiling, again).stays, false, "told again, once the ceiling is lower");
 });
 
 test("what may stay until the day is over is refused as used: to ask again before midnight is of no use", () => {
   const host = makeExample({ ceiling: 1_000 });
   const inPieces = (account: Partition, more: number) => host.apply(ceiling, ask(account, { more, piece: more }));
-  assert.equal(inPieces(alice, 25).stays, true);
+  assert.equal(inPieces(alice, 5).stays, true);
   for (const account of others) host.apply(ceiling, ask(account, { used: 235 }));
-  assert.deepEqual(refusal(inPieces(bob, 11)), ["settled", 11, 10, midnight]);
+  assert.deepEqual(refusal(inPieces(bob, 51)), ["settled", 51, 50, midnight]);
   assert.deepEqual(
-    refusal(host.apply(ceiling, ask(bob, { more: 11 }))),
-    ["held", 11, 10, midnight],
+    refusal(host.apply(ceiling, ask(bob, { more: 51 }))),
+    ["held", 51, 50, midnight],
     "exact: it frees up",
   );
-  assert.equal(host.apply(ceiling, ask(bob, { more: 10 })).status, "allowed");
+  assert.equal(host.apply(ceiling, ask(bob, { more: 50 })).status, "allowed");
 });
 
 test("after the ceiling was lowered nothing more is given, and what was given stays until its account lowers it", () => {

@@ -31,9 +31,17 @@ export function ceilingShare({ draft }: Place, { day, settledNanoUsd, othersNano
   return shareOf(Math.max(0, freeNanoUsd), CEILING_SHARE_PERCENT, 100);
 }
 
-/** While all allowances are within it, those of a raise in pieces stay until the day is over. */
-export function stayingMost({ draft }: Place, day: number): NanoUsd {
-  return shareOf(limitOf(draft, day), STAYING_PERCENT, 100);
+/**
+ * Whether an account may keep an unused amount until the day is over. It is within a part of the ceiling, of which no
+ * account takes more than a share of what the others left, so that a large allowance does not keep small ones out.
+ */
+export function mayStay({ draft }: Place, { day, othersNanoUsd }: Raise, unusedNanoUsd: NanoUsd): boolean {
+  const freeNanoUsd = Math.max(0, stayingMost(draft, day) - othersNanoUsd);
+  return unusedNanoUsd <= shareOf(freeNanoUsd, CEILING_SHARE_PERCENT, 100);
+}
+
+function stayingMost(rows: Rows, day: number): NanoUsd {
+  return shareOf(limitOf(rows, day), STAYING_PERCENT, 100);
 }
 
 /** The first cause that applies. A request above the largest possible share is too large, whatever is held. */
@@ -54,7 +62,7 @@ export function ceilingRefusal(place: Place, raise: Raise): Refusal | undefined 
   if (amountNanoUsd > largest && unused > 0) return refuse("share", Math.min(largest, unused));
   if (amountNanoUsd > unused) return refuse("settled", free - ownNanoUsd);
   // What others may keep until the day is over does not come back before.
-  const isKept = raise.mayStay && amountNanoUsd > free && othersNanoUsd <= stayingMost(place, day);
+  const isKept = raise.isInPieces && amountNanoUsd > free && othersNanoUsd <= stayingMost(draft, day);
   if (wanted > free && wanted <= unused) return refuse(isKept ? "settled" : "held", free - ownNanoUsd);
   if (ownNanoUsd > 0 && wanted > share) return refuse("share_held", share - ownNanoUsd);
   return undefined;

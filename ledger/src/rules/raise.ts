@@ -8,7 +8,7 @@ export type Raise = {
   othersNanoUsd: NanoUsd;
   ownNanoUsd: NanoUsd;
   amountNanoUsd: NanoUsd;
-  /** Whether the limit is taken in pieces, which may stay until the day is over. */
-  mayStay: boolean;
+  /** Whether the account takes the limit in pieces, which may stay until the day is over. */
+  isInPieces: boolean;
   offer: string | null;
 };

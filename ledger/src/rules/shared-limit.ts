@@ -5,7 +5,7 @@ import { ceilingPartition } from "../messages/partition.ts";
 import type { AllowanceRow } from "../rows/tables.ts";
 import { allowanceId, noAllowance, oldAllowances } from "./allowance.ts";
 import { counterId, counterOf, forgetWindows } from "./budget.ts";
-import { ceilingRefusal, ceilingShare, stayingMost } from "./ceiling.ts";
+import { ceilingRefusal, ceilingShare, mayStay } from "./ceiling.ts";
 import { offerRefusal, SALES, salesBudget } from "./offer.ts";
 import type { Place, Rule } from "./place.ts";
 import type { Raise } from "./raise.ts";
@@ -36,14 +36,15 @@ export const allow: Rule<"allow"> = (place, command) => {
     othersNanoUsd: counter.heldNanoUsd - (row.allowedNanoUsd - row.usedNanoUsd),
     ownNanoUsd: leastNanoUsd - usedNanoUsd,
     amountNanoUsd: Math.max(0, command.neededNanoUsd - leastNanoUsd),
-    mayStay: command.wantedNanoUsd > command.neededNanoUsd,
+    isInPieces: command.wantedNanoUsd > command.neededNanoUsd,
     offer: command.offer,
   };
   const isAllowed = askedAt === row.askedAt && command.neededNanoUsd <= row.allowedNanoUsd;
   const refusal = raise.amountNanoUsd === 0 || isAllowed ? undefined : refusalOf(place, raise);
   // The ask of another request, sent again: it changes nothing, but a request that does not fit need not ask again.
-  const stays = (heldNanoUsd: NanoUsd) => raise.mayStay && heldNanoUsd <= stayingMost(place, day);
-  if (askedAt === row.askedAt) return replyOf(row, refusal ?? null, stays(counter.heldNanoUsd));
+  const stays = ({ allowedNanoUsd, usedNanoUsd }: AllowanceRow) =>
+    raise.isInPieces && mayStay(place, raise, allowedNanoUsd - usedNanoUsd);
+  if (askedAt === row.askedAt) return replyOf(row, refusal ?? null, stays(row));
   const allowedNanoUsd = refusal === undefined ? grantOf(place, raise, leastNanoUsd, command) : leastNanoUsd;
   const next = { ...row, usedNanoUsd, allowedNanoUsd, askedAt };
 
@@ -54,9 +55,8 @@ export const allow: Rule<"allow"> = (place, command) => {
     forgetWindows(draft, rows, budget, { window: "day", at: first + DAY_MS });
   }
   const { settledNanoUsd, othersNanoUsd } = raise;
-  const heldNanoUsd = othersNanoUsd + allowedNanoUsd - usedNanoUsd;
-  draft.put("counter", { ...counter, settledNanoUsd, heldNanoUsd });
-  return replyOf(next, refusal ?? null, stays(heldNanoUsd));
+  draft.put("counter", { ...counter, settledNanoUsd, heldNanoUsd: othersNanoUsd + allowedNanoUsd - usedNanoUsd });
+  return replyOf(next, refusal ?? null, stays(next));
 };
 
 function factsOf({ usedNanoUsd, leastNanoUsd, askedAt }: Allow): Partial<AllowanceRow> {
@@ -71,16 +71,15 @@ function refusalOf(place: Place, raise: Raise): Refusal | undefined {
  * The wanted amount within the account's share, and at least its request's need. Of the wanted amount a part as large
  * as the request is given only if it may stay: an account that rests between its requests need not ask for each.
  */
-function grantOf(place: Place, raise: Raise, leastNanoUsd: NanoUsd, { wantedNanoUsd, day }: Allow): NanoUsd {
-  const { amountNanoUsd, ownNanoUsd, othersNanoUsd } = raise;
+function grantOf(place: Place, raise: Raise, leastNanoUsd: NanoUsd, { wantedNanoUsd }: Allow): NanoUsd {
+  const { amountNanoUsd, ownNanoUsd } = raise;
   const neededNanoUsd = leastNanoUsd + amountNanoUsd;
-  if (amountNanoUsd === 0 || !raise.mayStay) return neededNanoUsd;
+  if (amountNanoUsd === 0 || !raise.isInPieces) return neededNanoUsd;
   const usedNanoUsd = leastNanoUsd - ownNanoUsd;
   const within = (amount: NanoUsd) =>
     Math.max(neededNanoUsd, Math.min(amount, usedNanoUsd + ceilingShare(place, raise)));
   const staying = within(wantedNanoUsd);
-  const isFew = othersNanoUsd + staying - usedNanoUsd <= stayingMost(place, day);
-  return isFew ? staying : within(wantedNanoUsd - amountNanoUsd);
+  return mayStay(place, raise, staying - usedNanoUsd) ? staying : within(wantedNanoUsd - amountNanoUsd);
 }
 
 function replyOf(row: AllowanceRow, refusal: Refusal | null, stays: boolean): AllowReply {

@@ -50,7 +50,7 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
     row.askedAt = askedAt;
     const refusal = refusalOf(row, ask, clock);
     if (refusal !== undefined) return reply(row, refusal, false);
-    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(limit, ask));
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(row, ask));
     const { settled, held } = spent(limit, day);
     const own = unusedOf(row);
     // A piece is within the account's share, and has the request a second time if it may stay.
@@ -59,25 +59,27 @@ export function makeLimitModel({ capacityOf, saleLimit, ownOf, isEmptied }: Limi
       limit === "ceiling" ? Math.max(ask.neededNanoUsd, Math.min(wanted, row.used + share)) : ask.neededNanoUsd;
     const amount = ask.neededNanoUsd - row.allowed;
     row.allowed = within(ask.wantedNanoUsd);
-    if (!mayStay(limit, ask)) row.allowed = within(ask.wantedNanoUsd - amount);
+    if (!mayStay(row, ask)) row.allowed = within(ask.wantedNanoUsd - amount);
     hasRaised = true;
-    return reply(row, null, mayStay(limit, ask));
+    return reply(row, null, mayStay(row, ask));
   }
 
   /** Only an ask in pieces wants more than it needs. */
-  function mayStay(limit: Partition, { day, neededNanoUsd, wantedNanoUsd }: Allow): boolean {
-    return limit === "ceiling" && wantedNanoUsd > neededNanoUsd && spent(limit, day).held <= percent(limitOf(day), 5);
+  function mayStay(row: OwnRow, { day, neededNanoUsd, wantedNanoUsd }: Allow): boolean {
+    if (row.limit !== "ceiling" || wantedNanoUsd <= neededNanoUsd) return false;
+    const others = spent(row.limit, day).held - unusedOf(row);
+    return unusedOf(row) <= percent(Math.max(0, percent(limitOf(day), 5) - others), 20);
   }
 
   /** An ask that came before changes nothing, and is refused if it does not fit now. */
   function again(row: OwnRow, ask: Allow, clock: number): Commands["allow"]["reply"] {
-    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(row.limit, ask));
+    if (ask.neededNanoUsd <= row.allowed) return reply(row, null, mayStay(row, ask));
     const before = { ...row };
     row.used = Math.max(row.used, ask.usedNanoUsd);
     row.allowed = Math.max(row.used, ask.leastNanoUsd);
     const refusal = refusalOf(row, ask, clock);
     Object.assign(row, before);
-    return reply(row, refusal ?? null, refusal === undefined && mayStay(row.limit, ask));
+    return reply(row, refusal ?? null, refusal === undefined && mayStay(row, ask));
   }
 
   function refusalOf(row: OwnRow, ask: Allow, clock: number): Refusal | undefined {
