@@ -108,6 +108,14 @@ test("in pieces: a small allowance stays until the day is over, with room for a 
   assert.deepEqual([view(host), own(host)?.allowedNanoUsd, own(host)?.dueAt], [[70, 0], 70, null]);
 });
 
+test("in pieces: an allowance of which a request takes all stays too, so its end need not be told in a minute", () => {
+  const host = makeExample({ ceiling: 10_000 });
+  admit(host, account, reserve("r1", 60, inPieces));
+  assert.equal(own(host)?.allowedNanoUsd, 60, "there is no room for a second one");
+  host.apply(account, settle("r1", 20));
+  assert.ok((own(host)?.dueAt ?? 0) > midnight);
+});
+
 test("in pieces: an allowance that stayed is lowered in a minute once it is too large a part of the ceiling", () => {
   const host = makeExample({ ceiling: 10_000 });
   admit(host, account, reserve("r1", 50, inPieces));
