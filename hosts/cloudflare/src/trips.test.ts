@@ -30,10 +30,11 @@ async function settled(address: `0x${string}`, requests: number): Promise<void> 
 test("a whole answer waits for one trip to objects, and a stream's first content for two", async () => {
   const { key, address } = await edge.account(1_000_000_000);
   // The isolate reads prices and the chain, and the account hears its totals.
-  await tripsOf(key, {});
+  await tripsOf(key, { max_tokens: 5 });
   await settled(address, 1);
 
-  const asking = await tripsOf(key, { max_tokens: 5_000 });
+  // It is more than the allowance that stayed.
+  const asking = await tripsOf(key, { max_tokens: 4_000 });
   assert.deepEqual([asking.content, asking.betweenObjects, asking.sent[0]], [1, 1, "reserve"], JSON.stringify(asking));
   await settled(address, 2);
 
