@@ -84,6 +84,7 @@ test("an account that was used once wakes to tidy up, for its key's nonce, its s
   const { afterNanoUsd: debitedNanoUsd, root: lastRoot } = told;
   await host.apply(account, hear(100_000, { at: clock.time, epoch: null, debitedNanoUsd, lastRoot }));
   assert.deepEqual((await ringAll(host, clock)).get(account)?.at(-1), (400 + 1) * 24);
+  assert.equal((await storageOf(host, account)).bytes, 4 * 4_096, "a page of each: schema, log, segments, alarm");
   const { receipt, use, nonce, total } = await rowsOf(host, account);
   assert.deepEqual([receipt.length, use.length, nonce.length, total.length], [0, 0, 0, 1]);
 });

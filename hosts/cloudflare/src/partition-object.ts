@@ -42,9 +42,9 @@ import { timers } from "./timers.ts";
  *
  * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
  * remaining deliveries, lapsed holds, allowances and statements that are due, and old rows. Each hold has it set for
- * some hours after its lease, so a delivery needs no alarm of its own. The next deliveries, the next read, or that alarm
- * makes lost deliveries again. The runtime calls an alarm at least once and gives up one that fails too often. So the alarm
- * never fails, always sets the next one, and is set by any call that finds it missing.
+ * some hours after its lease, so a delivery needs no alarm of its own. The next deliveries, the next read, or that
+ * alarm makes lost deliveries again. The runtime calls an alarm at least once and gives up one that fails too often. So
+ * the alarm never fails, always sets the next one, and is set by any call that finds it missing.
  */
 export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls, RestoreCalls {
   /** A field of the instance, because methods of the class can be called remotely. */

@@ -45,7 +45,7 @@ interface CostScenario {
 
 const HALF_AN_HOUR = 30 * 60_000;
 
-/** Each account is an object of its own. One that rests asks for seven hours, so that alarms ring which are set rarely. */
+/** Each account is an object of its own. One that rests asks for seven hours, so that rare alarms ring too. */
 function costScenarios(size: number): readonly CostScenario[] {
   const usual = { answer: "buffered", clients: 1, pauseMs: 0, accounts: size, requests: size, ...once } as const;
   const rested = { ...usual, rounds: 14, afterMs: HALF_AN_HOUR } as const;
