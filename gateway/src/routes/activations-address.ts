@@ -5,10 +5,8 @@ import { toActivationObject } from "../activations/activation-object.ts";
 import { activationsOnTheirWay } from "../activations/on-their-way.ts";
 import { json, ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getActivations = endpoint({
-  method: "GET",
   path: "/api/v1/activations/{address}",
   id: "getActivations",
   group: "Spending",
@@ -17,10 +15,9 @@ export const getActivations = endpoint({
     "What was burned for this address on any chain and is not in its balance yet: how far it has come, what it waits " +
     "for, and when it is due at the latest. Activations from a secondary chain are listed for a day after they were " +
     "credited. It shows only what the chains show anyone.",
-  credentials: [],
   pathParameters: { address: "A wallet's address, with 0x." },
   answers: [ok("The activations.", json("ActivationsAnswer", activationsAnswer))],
-  errors: ["chain_unavailable", ...commonErrors],
+  errors: ["chain_unavailable"],
   async handle(context) {
     const { gateway } = context.var;
     const address = context.req.param("address") ?? "";

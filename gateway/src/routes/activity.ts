@@ -22,11 +22,9 @@ import { queryOf } from "../http/query.ts";
 import type { Turns } from "../load/turns.ts";
 import { type CsvValue, csvLine } from "./csv.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
 export const getActivity = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/activity",
   id: "getActivity",
@@ -43,7 +41,7 @@ export const getActivity = endpoint({
       "text/csv": null,
     }),
   ],
-  errors: ["unsupported_parameter", "wrong_identity", ...authenticatedErrors],
+  errors: ["unsupported_parameter", "wrong_identity"],
   async handle(context) {
     const readers = await requireReaders(context);
     const query = validate(activityQuery, queryOf(context));

@@ -13,7 +13,6 @@ import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
-import { bodyErrors, ledgerErrors } from "./endpoint-errors.ts";
 
 const path = "/api/v1/agents/{token}/offer";
 const group = "Agents";
@@ -21,16 +20,14 @@ const pathParameters = { token: "The agent's token." };
 const answers = [ok("The offer, and the day's numbers.", json("OfferAnswer", offerAnswer))];
 
 export const getOffer = endpoint({
-  method: "GET",
   path,
   id: "getOffer",
   group,
   title: "What an agent sells of its capacity",
   about: "Public. `offer` is null if none is in force.",
-  credentials: [],
   pathParameters,
   answers,
-  errors: [...ledgerErrors],
+  errors: ["ledger_unavailable"],
   handle: (context) => answerOffer(context, tokenOf(context)),
 });
 
@@ -44,11 +41,10 @@ export const putOffer = endpoint({
     "The agent's computer signs the typed data `Offer(address agentToken,uint32 day,uint16 shareBps,uint64 nonce)` " +
     "(EIP-712) for the domain `InferenceGateway`, version `1`, of the primary chain and its settlement contract. The " +
     "offer replaces the one before. Sending it again changes nothing.",
-  credentials: [],
   pathParameters,
   body: { name: "Offer", schema: offerBody },
   answers,
-  errors: ["not_found", "invalid_signature", "chain_unavailable", ...bodyErrors, ...ledgerErrors],
+  errors: ["not_found", "invalid_signature", "chain_unavailable", "ledger_unavailable"],
   handle: (context) => takeOffer(context, offerBody),
 });
 
@@ -59,11 +55,10 @@ export const deleteOffer = endpoint({
   group,
   title: "Withdraw an agent's offer",
   about: "With a signed offer of share 0 and a higher nonce. Requests that are being served end as they began.",
-  credentials: [],
   pathParameters,
   body: { name: "Withdrawal", schema: withdrawalBody },
   answers,
-  errors: ["not_found", "invalid_signature", "chain_unavailable", ...bodyErrors, ...ledgerErrors],
+  errors: ["not_found", "invalid_signature", "chain_unavailable", "ledger_unavailable"],
   handle: (context) => takeOffer(context, withdrawalBody),
 });
 

@@ -3,18 +3,15 @@ import { ownValue } from "@inference/protocol/own-value";
 import { ok } from "../docs/operation.ts";
 import { sendConstant } from "../http/constant-text.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getAsset = endpoint({
-  method: "GET",
   path: "/assets/{name}",
   id: "getAsset",
   group: "Documentation",
   title: "A file of the dashboard",
-  credentials: [],
   pathParameters: { name: "As the page at `/` names it, with a hash of the content in it." },
   answers: [ok("The file, which never changes.", { "text/javascript": null, "text/css": null, "image/svg+xml": null })],
-  errors: ["not_found", ...commonErrors],
+  errors: ["not_found"],
   handle(context) {
     const { dashboard } = context.get("gateway").environment;
     const name = context.req.param("name") ?? "";

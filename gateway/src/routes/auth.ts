@@ -6,7 +6,7 @@ import { json, ok } from "../docs/operation.ts";
 import { requireSessionToken } from "../http/identify.ts";
 import { readSigned, signedMessage } from "../http/signed-message.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
+import { signatureErrors } from "./endpoint-errors.ts";
 
 const signInBody = z.strictObject({
   ...signedMessage,
@@ -26,10 +26,9 @@ export const signIn = endpoint({
     "Sign-In With Ethereum. With `agentToken` the session speaks for that agent: any contract on the primary chain " +
     "whose `owner()` is who signed, as an identity of its own. It is 403 `not_agent_owner` where there is no " +
     "contract, where `owner()` fails or answers with no address, and where it is another. A session lasts a day.",
-  credentials: [],
   body: { name: "SignIn", schema: signInBody },
   answers: [ok("The session's token.", json("SessionAnswer", sessionAnswer))],
-  errors: [...bodyErrors, "unsupported_parameter", ...signatureErrors, "not_agent_owner", ...ledgerErrors],
+  errors: ["unsupported_parameter", ...signatureErrors, "not_agent_owner", "ledger_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     const body = await readSigned(context, signInBody);
@@ -45,7 +44,6 @@ export const signOut = endpoint({
   title: "End the session",
   credentials: ["session"],
   answers: [{ status: 204, about: "It is void everywhere.", content: {} }],
-  errors: ["wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const { gateway, at } = context.var;
     const { token, credential } = await requireSessionToken(context);

@@ -6,10 +6,8 @@ import type { KnownChain } from "../chain-directory.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getContracts = endpoint({
-  method: "GET",
   path: "/api/v1/contracts",
   id: "getContracts",
   group: "Operation",
@@ -18,13 +16,12 @@ export const getContracts = endpoint({
     "What a wallet needs to mint and activate. It changes only when the operator changes it: keep the `etag`, and " +
     "`if-none-match` answers 304 while it is the same. While the chain contradicts the gateway's settings or books " +
     "this is 503 `chain_unavailable`: send no money then.",
-  credentials: [],
   headers: { "If-None-Match": "The `etag` of an earlier answer." },
   answers: [
     ok("The chains and ABIs.", json("ContractsAnswer", contractsAnswer)),
     { status: 304, about: "The earlier answer still holds.", content: {} },
   ],
-  errors: ["chain_unavailable", ...commonErrors],
+  errors: ["chain_unavailable"],
   handle(context) {
     const gateway = context.get("gateway");
     if (gateway.environment.chain.following().state === "halted") {

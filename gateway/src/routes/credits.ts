@@ -6,10 +6,8 @@ import { json, ok } from "../docs/operation.ts";
 import { requireAccount } from "../http/identify.ts";
 import { amounts, BALANCE_HEADER } from "../http/money.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 
 export const getCredits = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/credits",
   id: "getCredits",
@@ -21,7 +19,7 @@ export const getCredits = endpoint({
     "or a restore lost them.",
   credentials: ["API key", "session"],
   answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", creditsAnswer))],
-  errors: ["wrong_identity", ...authenticatedErrors],
+  errors: ["wrong_identity"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { account, partition } = await requireAccount(context);

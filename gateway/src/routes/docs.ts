@@ -7,17 +7,13 @@ import type { GatewayContext } from "../http/context.ts";
 import { pagePolicy } from "./dashboard-page.ts";
 import { documented, madeOnce } from "./documents.ts";
 import { type Endpoint, endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getDocs = endpoint({
-  method: "GET",
   path: "/docs",
   id: "getDocs",
   group: "Documentation",
   title: "The documentation's first page",
-  credentials: [],
   answers: [ok("The page.", { "text/html": null })],
-  errors: commonErrors,
   handle: (context, endpoints) => sendDocs(context, endpoints, ""),
 });
 

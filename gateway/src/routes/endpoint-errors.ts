@@ -1,14 +1,7 @@
 import type { ErrorCode } from "@inference/protocol/errors";
+import type { Operation } from "../docs/operation.ts";
 
-/** Lists of errors that endpoints share. Every endpoint can answer with these. */
-export const commonErrors: ErrorCode[] = ["invalid_request", "rate_limited", "internal_error"];
-/** Errors of an endpoint that reads or writes the ledger. */
-export const ledgerErrors: ErrorCode[] = ["ledger_unavailable", ...commonErrors];
-/**
- * Errors of an endpoint that looks up a credential. Clients may send the wrong kind, and the owner of an agent may have
- * to be read from the chain.
- */
-export const credentialErrors: ErrorCode[] = [
+const credentialErrors: ErrorCode[] = [
   "missing_credentials",
   "invalid_api_key",
   "key_expired",
@@ -18,10 +11,11 @@ export const credentialErrors: ErrorCode[] = [
   "not_agent_owner",
   "chain_unavailable",
 ];
-/** All errors of an endpoint that looks up a credential and takes no body. */
-export const authenticatedErrors: ErrorCode[] = [...credentialErrors, "overloaded", ...ledgerErrors];
-/** Errors of an endpoint that takes a JSON body. */
-export const bodyErrors: ErrorCode[] = ["request_timeout", "request_too_large", "unsupported_media_type", "overloaded"];
+/**
+ * Errors of an endpoint that looks up a credential. Clients may send the wrong kind, and the owner of an agent may have
+ * to be read from the chain.
+ */
+export const authenticatedErrors: ErrorCode[] = [...credentialErrors, "overloaded", "ledger_unavailable"];
 /** Errors of an endpoint that takes a signed message. */
 export const signatureErrors: ErrorCode[] = [
   "invalid_signature",
@@ -32,7 +26,7 @@ export const signatureErrors: ErrorCode[] = [
   "siwe_malformed",
   "chain_unavailable",
 ];
-/** All errors of an endpoint that answers with a list from the provider. */
+/** Errors of an endpoint that answers with a list from the provider. */
 export const providerListErrors: ErrorCode[] = [
   "unsupported_parameter",
   "not_found",
@@ -42,12 +36,10 @@ export const providerListErrors: ErrorCode[] = [
 ];
 /** Errors of every metered endpoint. */
 export const meteredErrors: ErrorCode[] = [
-  ...bodyErrors,
   "unsupported_parameter",
   "unpriced_option",
   "content_policy_violation",
   "request_too_expensive",
-  ...credentialErrors,
   "invalid_signature",
   "payment_required",
   "payment_refused",
@@ -65,5 +57,22 @@ export const meteredErrors: ErrorCode[] = [
   "upstream_timeout",
   "daily_cap_reached",
   "ceiling_reserved",
-  ...ledgerErrors,
 ];
+
+/** The errors that an endpoint names, and those that its credentials and its body imply. Each is in the list once. */
+export function errorsOf(
+  credentials: Operation["credentials"],
+  takesBody: boolean,
+  named: readonly ErrorCode[],
+): readonly ErrorCode[] {
+  const errors = new Set<ErrorCode>([...named, "invalid_request", "rate_limited", "internal_error"]);
+  function add(...implied: ErrorCode[]): void {
+    for (const code of implied) errors.add(code);
+  }
+  if (takesBody) add("request_timeout", "request_too_large", "unsupported_media_type", "overloaded");
+  if (credentials.includes("API key") || credentials.includes("session")) add(...authenticatedErrors);
+  if (credentials.includes("operator's token")) add("missing_credentials", "invalid_api_key");
+  // A session is of an agent's owner or of an account, and some of what takes one is for one of both.
+  if (credentials.length === 1 && credentials[0] === "session") add("wrong_identity");
+  return [...errors];
+}

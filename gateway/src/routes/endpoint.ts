@@ -2,6 +2,7 @@ import type { Operation } from "../docs/operation.ts";
 import type { App, GatewayContext } from "../http/context.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { BodyParser } from "../inference/requests/body-job.ts";
+import { errorsOf } from "./endpoint-errors.ts";
 
 /** One method of one path: its documentation, its schemas and its handler. */
 export type Endpoint = Operation & {
@@ -29,13 +30,26 @@ export type EndpointHandler = (
 /** Inference and its clients' reads of their account are the same under both prefixes. */
 export const apiPrefixes = ["/api/v1", "/v1"] as const;
 
-type Declaration = Omit<Endpoint, "paths"> & {
+type Declaration = Omit<Endpoint, "paths" | "method" | "credentials" | "errors"> & {
   /** Prefixes that `path` is served under; none if absent. The first is documented. */
   prefixes?: readonly [string, ...string[]];
+  /** `GET` if absent. */
+  method?: Endpoint["method"];
+  /** Anyone may ask if absent. */
+  credentials?: Endpoint["credentials"];
+  /** Those that its credentials and its body do not imply. */
+  errors?: Endpoint["errors"];
 };
 
 /** Declares an endpoint. The list in `all.ts` makes it served and documented. */
-export function endpoint({ prefixes = [""], path, ...declared }: Declaration): Endpoint {
-  const [documented] = prefixes;
-  return { ...declared, path: documented + path, paths: prefixes.map((prefix) => prefix + path) };
+export function endpoint(declaration: Declaration): Endpoint {
+  const { prefixes = [""], path, method = "GET", credentials = [], errors = [], ...rest } = declaration;
+  return {
+    ...rest,
+    method,
+    credentials,
+    errors: errorsOf(credentials, rest.body !== undefined, errors),
+    path: prefixes[0] + path,
+    paths: prefixes.map((prefix) => prefix + path),
+  };
 }

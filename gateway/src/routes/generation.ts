@@ -10,7 +10,6 @@ import { type Reader, requireReaders } from "../http/identify.ts";
 import { queryOf } from "../http/query.ts";
 import { type ReceiptDetail, signedReceiptOf } from "../inference/charge/receipt.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 import { settlementOf } from "./statement-objects.ts";
 
@@ -20,7 +19,6 @@ const query = z.strictObject({
 
 /** The receipt of another account is 404, as one that does not exist. */
 export const getGeneration = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/generation",
   id: "getGeneration",
@@ -31,7 +29,7 @@ export const getGeneration = endpoint({
   credentials: ["API key", "session"],
   query,
   answers: [ok("The receipt.", json("GenerationAnswer", generationAnswer))],
-  errors: ["not_found", ...authenticatedErrors],
+  errors: ["not_found"],
   async handle(context) {
     const readers = await requireReaders(context);
     const { success, data } = query.safeParse({ id: queryOf(context).id });

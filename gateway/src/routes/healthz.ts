@@ -7,7 +7,6 @@ import { healthAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 import { pricesInForce } from "./prices-in-force.ts";
 
 type Health = "ok" | "unavailable" | "behind";
@@ -18,12 +17,10 @@ type Health = "ok" | "unavailable" | "behind";
  * settler stopped, is refused, or has not debited what is due.
  */
 export const getHealth = endpoint({
-  method: "GET",
   path: "/healthz",
   id: "getHealth",
   group: "Operation",
   title: "Whether a paid request could be admitted now",
-  credentials: [],
   answers: [
     ok(
       "It could; `degraded` with an `action` if the provider refuses the key, the chain's node has never answered, or the " +
@@ -32,7 +29,6 @@ export const getHealth = endpoint({
     ),
     { status: 503, about: "It could not.", content: json("HealthAnswer", healthAnswer) },
   ],
-  errors: commonErrors,
   async handle(context) {
     const { gateway, at } = context.var;
     const [ledger, key] = await Promise.all([ledgerHealth(gateway, at), gateway.keyCheck.current()]);

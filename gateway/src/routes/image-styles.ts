@@ -9,13 +9,11 @@ import { readProviderList } from "./provider-list.ts";
 const stylesShape = z.object({ object: z.literal("list"), data: z.array(z.string()) });
 
 export const getImageStyles = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/image/styles",
   id: "getImageStyles",
   group: "Inference",
   title: "What `style_preset` of an image may be",
-  credentials: [],
   answers: [ok("The styles.", json("ImageStylesAnswer", imageStylesAnswer))],
   errors: providerListErrors,
   async handle(context) {

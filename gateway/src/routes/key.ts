@@ -11,13 +11,11 @@ import { type KeyHolder, requireHolder, type SessionHolder } from "../http/ident
 import { amounts, BALANCE_HEADER } from "../http/money.ts";
 import { toBudgetObject } from "./budget-object.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 import { toSessionObject } from "./session-object.ts";
 
 /** A session's capacity is at most ten minutes old. */
 export const getOwnKey = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/key",
   id: "getOwnKey",
@@ -28,7 +26,7 @@ export const getOwnKey = endpoint({
     "and for its limit the capacity of its wallet or agent for the day.",
   credentials: ["API key", "session"],
   answers: [ok("The key, or the session.", json("OwnKeyAnswer", ownKeyAnswer))],
-  errors: ["upstream_unavailable", ...authenticatedErrors],
+  errors: ["upstream_unavailable"],
   async handle(context) {
     const holder = await requireHolder(context);
     const data = "session" in holder ? await describeSession(context, holder) : await describeKey(context, holder);

@@ -3,7 +3,7 @@ import { setApiKeyTerms } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSigned } from "../http/signed-message.ts";
 import { endpoint } from "./endpoint.ts";
-import { bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
+import { signatureErrors } from "./endpoint-errors.ts";
 import { keyMessage } from "./key-message.ts";
 import { toKeyObject } from "./key-object.ts";
 
@@ -18,11 +18,10 @@ export const setKeyTerms = endpoint({
     "`/api/v1/keys/{id}?limit=20.00&limit_reset=daily`. The terms are those of `POST /api/v1/keys` without `name`. Those " +
     "that are not named stay, and `none` lifts one; but if a limit in dollars is named, the limits in dollars that are " +
     "not named end. What was spent stays counted. Requests and tokens count from the setting of their first limit.",
-  credentials: [],
   pathParameters: { id: "The key's id." },
   body: keyMessage,
   answers: [ok("The key as it is now.", json("KeyAnswer", keyAnswer))],
-  errors: [...bodyErrors, "unsupported_parameter", "key_expired", "not_found", ...signatureErrors, ...ledgerErrors],
+  errors: ["unsupported_parameter", "key_expired", "not_found", ...signatureErrors, "ledger_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     const signed = await readSigned(context, keyMessage.schema);

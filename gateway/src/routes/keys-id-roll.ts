@@ -3,7 +3,7 @@ import { rollApiKey } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readSigned } from "../http/signed-message.ts";
 import { endpoint } from "./endpoint.ts";
-import { bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
+import { signatureErrors } from "./endpoint-errors.ts";
 import { keyMessage } from "./key-message.ts";
 import { toKeyObject } from "./key-object.ts";
 
@@ -14,11 +14,10 @@ export const rollKey = endpoint({
   group: "Keys",
   title: "Another secret for a key",
   about: "Its id, limits and history stay; the old secret is void at once. For a message that names this endpoint.",
-  credentials: [],
   pathParameters: { id: "The key's id." },
   body: keyMessage,
   answers: [ok("The key, this once.", json("NewKeyAnswer", newKeyAnswer))],
-  errors: [...bodyErrors, "unsupported_parameter", "not_found", ...signatureErrors, ...ledgerErrors],
+  errors: ["unsupported_parameter", "not_found", ...signatureErrors, "ledger_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     const signed = await readSigned(context, keyMessage.schema);

@@ -9,7 +9,6 @@ import { readDollarBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 
 /** Text by now, also where the body has a number. */
@@ -40,7 +39,7 @@ export const changeKey = endpoint({
   pathParameters: { id: "The key's id." },
   body: { name: "KeyChange", schema: keyChangeBody },
   answers: [ok("The key as it is now.", json("KeyAnswer", keyAnswer))],
-  errors: [...bodyErrors, "unsupported_parameter", ...credentialErrors, "wrong_identity", "not_found", ...ledgerErrors],
+  errors: ["unsupported_parameter", "not_found"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
@@ -66,7 +65,7 @@ export const revokeKey = endpoint({
   credentials: ["session"],
   pathParameters: { id: "The key's id." },
   answers: [ok("It is revoked.", json("DeletedAnswer", deletedAnswer))],
-  errors: ["wrong_identity", "not_found", ...authenticatedErrors],
+  errors: ["not_found"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);

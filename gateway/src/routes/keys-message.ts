@@ -13,7 +13,6 @@ import { json, ok } from "../docs/operation.ts";
 import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 const query = z.strictObject({
   address: z.string().describe("The wallet that signs, with 0x."),
@@ -32,7 +31,6 @@ const query = z.strictObject({
 });
 
 export const getKeyMessage = endpoint({
-  method: "GET",
   path: "/api/v1/keys/message",
   id: "getKeyMessage",
   group: "Keys",
@@ -40,10 +38,9 @@ export const getKeyMessage = endpoint({
   about:
     "The EIP-4361 message that `POST /api/v1/keys` takes for these terms, with a new nonce. Read it before you sign it: " +
     "the key gets the terms in its last line. Nothing is stored, and a message that a client wrote itself is as good.",
-  credentials: [],
   query,
   answers: [ok("The message.", json("KeyMessageAnswer", keyMessageAnswer))],
-  errors: ["unsupported_parameter", ...commonErrors],
+  errors: ["unsupported_parameter"],
   handle(context) {
     const { gateway, at } = context.var;
     const { config, environment } = gateway;

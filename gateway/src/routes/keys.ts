@@ -7,7 +7,7 @@ import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { readSigned } from "../http/signed-message.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
+import { signatureErrors } from "./endpoint-errors.ts";
 import { keyMessage } from "./key-message.ts";
 import { toKeyObject } from "./key-object.ts";
 
@@ -25,10 +25,9 @@ export const createKey = endpoint({
     `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`. One that ` +
     "expired is forgotten within three days and makes room, as one does that is not used and whose account is not " +
     "credited, about nine days after it was made.",
-  credentials: [],
   body: keyMessage,
   answers: [{ status: 201, about: "The key, this once.", content: json("NewKeyAnswer", newKeyAnswer) }],
-  errors: [...bodyErrors, "unsupported_parameter", ...signatureErrors, ...ledgerErrors],
+  errors: ["unsupported_parameter", ...signatureErrors, "ledger_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     const body = await readSigned(context, keyMessage.schema);
@@ -38,14 +37,12 @@ export const createKey = endpoint({
 });
 
 export const listKeys = endpoint({
-  method: "GET",
   path: "/api/v1/keys",
   id: "listKeys",
   group: "Keys",
   title: "The wallet's keys",
   credentials: ["session"],
   answers: [ok("Those not revoked, the newest first.", json("KeysAnswer", keysAnswer))],
-  errors: ["wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);

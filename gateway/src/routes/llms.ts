@@ -3,17 +3,13 @@ import { ok } from "../docs/operation.ts";
 import { sendConstant } from "../http/constant-text.ts";
 import { cached, documented, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getLlmsText = endpoint({
-  method: "GET",
   path: "/llms.txt",
   id: "getLlmsText",
   group: "Documentation",
   title: "This API in short, for programs that write programs",
-  credentials: [],
   answers: [ok("The text.", { "text/plain": null })],
-  errors: commonErrors,
   handle(context, endpoints) {
     const gateway = context.get("gateway");
     const at = documented(gateway);

@@ -9,7 +9,7 @@ import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
 import { makeSenderProof } from "../inference/admission/sender-proof.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors } from "./endpoint-errors.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
 import { answerMcp } from "./mcp-server.ts";
 
 /** One message. Batches left the protocol in its version of June 2025. */
@@ -32,10 +32,9 @@ export const postMcp = endpoint({
     "A stateless server (Streamable HTTP) with the tools `models`, `prices`, `quote`, `credits`, `spending`, " +
     "`receipt`, `verify` and `chat`. Each is an endpoint of this API under the same key: `chat` is charged as " +
     "`POST /v1/chat/completions` is, and has a receipt. A refusal is a tool's error with the API's error object.",
-  credentials: [],
   body: { name: "McpMessage", schema: mcpMessage },
   answers: [ok("The message that answers.", json("McpAnswer", mcpAnswer))],
-  errors: [...new Set([...bodyErrors, ...authenticatedErrors])],
+  errors: authenticatedErrors,
   async handle(context, _endpoints, app) {
     const message = await readMessage(context);
     return answerMcp(context, message, app);

@@ -2,7 +2,6 @@ import { countTokensAnswer, countTokensRequest } from "@inference/protocol/wire/
 import { json, ok } from "../docs/operation.ts";
 import { parseCountTokens } from "../inference/requests/count-tokens.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { readFreeBody } from "./free-body.ts";
 
 const parser = { name: "count_tokens", parse: parseCountTokens };
@@ -18,15 +17,7 @@ export const countTokens = endpoint({
   credentials: ["API key", "session"],
   body: { name: "CountTokensRequest", schema: countTokensRequest },
   answers: [ok("The estimate.", json("CountTokensAnswer", countTokensAnswer))],
-  errors: [
-    "unsupported_parameter",
-    "unpriced_option",
-    "model_not_found",
-    "upstream_unavailable",
-    ...bodyErrors,
-    ...credentialErrors,
-    ...ledgerErrors,
-  ],
+  errors: ["unsupported_parameter", "unpriced_option", "model_not_found", "upstream_unavailable"],
   errorSchema: "MessagesError",
   parser,
   async handle(context) {

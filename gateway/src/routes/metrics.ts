@@ -6,7 +6,6 @@ import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
 import { lastReconciled } from "./reconciliations.ts";
 
@@ -15,7 +14,6 @@ import { lastReconciled } from "./reconciliations.ts";
  * proxy every client has the loopback address.
  */
 export const getMetrics = endpoint({
-  method: "GET",
   path: "/metrics",
   id: "getMetrics",
   group: "Operation",
@@ -23,7 +21,7 @@ export const getMetrics = endpoint({
   about: "There only if the operator has set METRICS_TOKEN. They name no account, key or address but the settler's.",
   credentials: ["operator's token"],
   answers: [ok("The metrics.", { "text/plain": null })],
-  errors: ["missing_credentials", "invalid_api_key", "not_found", ...commonErrors],
+  errors: ["not_found"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { metricsToken } = gateway.config.operator;

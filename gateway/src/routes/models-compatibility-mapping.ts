@@ -6,14 +6,12 @@ import { providerListErrors } from "./endpoint-errors.ts";
 import { answerModelNames } from "./model-names.ts";
 
 export const getModelCompatibility = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/models/compatibility_mapping",
   id: "getModelCompatibility",
   group: "Inference",
   title: "Models by the names of others'",
   about: "As the provider has it, for models that can be served. Use the id: such a name is no name of a model here.",
-  credentials: [],
   query: catalogueQuery,
   answers: [ok("A model for each name.", json("ModelNamesAnswer", modelNamesAnswer))],
   errors: providerListErrors,

@@ -10,14 +10,12 @@ import { authenticatedErrors } from "./endpoint-errors.ts";
 const MAX_SHOWN = 100;
 
 export const getModel = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/models/{id}",
   takesRest: true,
   id: "getModel",
   group: "Inference",
   title: "One model",
-  credentials: [],
   pathParameters: { id: "The model's id; it may have slashes in it." },
   answers: [ok("The model.", json("ModelAnswer", modelAnswer))],
   errors: ["model_not_found", "upstream_unavailable", ...authenticatedErrors],

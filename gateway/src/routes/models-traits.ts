@@ -6,14 +6,12 @@ import { providerListErrors } from "./endpoint-errors.ts";
 import { answerModelNames } from "./model-names.ts";
 
 export const getModelTraits = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/models/traits",
   id: "getModelTraits",
   group: "Inference",
   title: "Models by what they are good for",
   about: "As the provider has it, for models that can be served. Use the id: a trait is no name of a model here.",
-  credentials: [],
   query: catalogueQuery,
   answers: [ok("A model for each trait.", json("ModelNamesAnswer", modelNamesAnswer))],
   errors: providerListErrors,

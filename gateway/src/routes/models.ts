@@ -10,7 +10,6 @@ import { authenticatedErrors } from "./endpoint-errors.ts";
 
 /** Lists the models that some endpoint can price and serve, with the operator's aliases last. */
 export const listModels = endpoint({
-  method: "GET",
   prefixes: apiPrefixes,
   path: "/models",
   id: "listModels",
@@ -19,7 +18,6 @@ export const listModels = endpoint({
   about:
     "Exactly the models that can be served. Anyone may ask; a key that is sent must be good. A model that costs " +
     "nothing needs no balance.",
-  credentials: [],
   answers: [ok("The models.", json("ModelsAnswer", modelsAnswer))],
   errors: ["upstream_unavailable", ...authenticatedErrors],
   async handle(context) {

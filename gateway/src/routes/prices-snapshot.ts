@@ -2,10 +2,8 @@ import { fail } from "@inference/protocol/errors";
 import { pricesAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
-import { ledgerErrors } from "./endpoint-errors.ts";
 
 export const getPrices = endpoint({
-  method: "GET",
   path: "/api/v1/prices/{snapshot}",
   id: "getPrices",
   group: "Settlement",
@@ -13,10 +11,9 @@ export const getPrices = endpoint({
   about:
     "A receipt names the snapshot of its prices. The SHA-256 of the answer's bytes begins with the snapshot's id, so " +
     "nobody can change the prices of a receipt later. Prices are kept for as long as receipts are.",
-  credentials: [],
   pathParameters: { snapshot: "`price_snapshot` of a receipt, or `snapshot` in GET /api/v1/status." },
   answers: [ok("The prices by model, sorted by id.", json("PricesAnswer", pricesAnswer))],
-  errors: ["not_found", ...ledgerErrors],
+  errors: ["not_found", "ledger_unavailable"],
   async handle(context) {
     const id = context.req.param("snapshot") ?? "";
     if (!/^[0-9a-f]{32}$/.test(id)) {

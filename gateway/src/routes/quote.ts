@@ -7,7 +7,6 @@ import { parseChatOrder } from "../inference/requests/chat.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
 import type { HoldTerms } from "../pricing/quote.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { readFreeBody } from "./free-body.ts";
 
 type ChatQuote = Pick<HoldTerms, "maxNanoUsd" | "bound"> & { model: string; snapshotId: string };
@@ -40,9 +39,6 @@ export const quoteChat = endpoint({
     "context_length_exceeded",
     "model_not_found",
     "upstream_unavailable",
-    ...bodyErrors,
-    ...credentialErrors,
-    ...ledgerErrors,
   ],
   parser,
   async handle(context) {

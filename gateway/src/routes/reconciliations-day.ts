@@ -4,11 +4,9 @@ import { reconciliationAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
-import { ledgerErrors } from "./endpoint-errors.ts";
 import { toReconciliationObject } from "./reconciliations.ts";
 
 export const getReconciliation = endpoint({
-  method: "GET",
   path: "/api/v1/reconciliations/{day}",
   id: "getReconciliation",
   group: "Settlement",
@@ -19,10 +17,9 @@ export const getReconciliation = endpoint({
     "lost its statement. `unexplained` is what these do not add up to, and 0. `provider` is what the provider charged for " +
     "the day by its own record, and `listed` is the cost of the day's requests at its list prices. Both are null if the " +
     "gateway does not read that record.",
-  credentials: [],
   pathParameters: { day: "A UTC day, such as 2026-11-22." },
   answers: [ok("The day.", json("ReconciliationAnswer", reconciliationAnswer))],
-  errors: ["not_found", ...ledgerErrors],
+  errors: ["not_found", "ledger_unavailable"],
   async handle(context) {
     const { config, environment } = context.var.gateway;
     const day = context.req.param("day") ?? "";

@@ -9,7 +9,6 @@ import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
 import { endpoint } from "./endpoint.ts";
-import { ledgerErrors } from "./endpoint-errors.ts";
 
 const query = z.strictObject({
   before: z.iso.date().optional().describe("Only days before this one."),
@@ -17,16 +16,14 @@ const query = z.strictObject({
 });
 
 export const listReconciliations = endpoint({
-  method: "GET",
   path: "/api/v1/reconciliations",
   id: "listReconciliations",
   group: "Settlement",
   title: "Days, reconciled with the chain",
   about: "The newest first. A day is reconciled when it is over, and its record is final when nothing of it waits.",
-  credentials: [],
   query,
   answers: [ok("A page of days.", json("ReconciliationsAnswer", reconciliationsAnswer))],
-  errors: ["unsupported_parameter", ...ledgerErrors],
+  errors: ["unsupported_parameter", "ledger_unavailable"],
   async handle(context) {
     const { before, limit } = validate(query, queryOf(context));
     const { config, environment } = context.var.gateway;

@@ -3,18 +3,14 @@ import { apiInfo } from "../docs/openapi.ts";
 import { json, ok } from "../docs/operation.ts";
 import { dashboardAt } from "./dashboard-page.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getRoot = endpoint({
-  method: "GET",
   path: "/",
   id: "getRoot",
   group: "Documentation",
   title: "Where the documentation is",
   about: "A browser, which accepts `text/html`, gets the dashboard instead if the gateway has it.",
-  credentials: [],
   answers: [ok("Addresses, or the page.", { ...json("RootAnswer", rootAnswer), "text/html": null })],
-  errors: commonErrors,
   handle(context) {
     context.header("vary", "accept");
     const page = dashboardAt(context);

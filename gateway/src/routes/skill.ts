@@ -3,17 +3,13 @@ import { makeSkill } from "../docs/skill-text.ts";
 import { sendConstant } from "../http/constant-text.ts";
 import { cached, documented, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 export const getSkill = endpoint({
-  method: "GET",
   path: "/skill.md",
   id: "getSkill",
   group: "Documentation",
   title: "From a wallet to an answer, as a skill for agents",
-  credentials: [],
   answers: [ok("The skill.", { "text/markdown": null })],
-  errors: commonErrors,
   handle(context) {
     const gateway = context.get("gateway");
     const at = documented(gateway);

@@ -5,7 +5,6 @@ import { requireAccount } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { usesOf } from "./statement-objects.ts";
 import { position } from "./statements.ts";
 
@@ -15,7 +14,6 @@ const query = z.strictObject({
 });
 
 export const listStatementUses = endpoint({
-  method: "GET",
   path: "/api/v1/statements/uses",
   id: "listStatementUses",
   group: "Settlement",
@@ -26,7 +24,7 @@ export const listStatementUses = endpoint({
   credentials: ["API key", "session"],
   query,
   answers: [ok("A page of uses.", json("StatementUsesAnswer", statementUsesAnswer))],
-  errors: ["unsupported_parameter", "wrong_identity", ...authenticatedErrors],
+  errors: ["unsupported_parameter", "wrong_identity"],
   async handle(context) {
     const { after: afterNanoUsd, limit } = validate(query, queryOf(context));
     const owner = await requireAccount(context);

@@ -6,7 +6,6 @@ import { requireAccount } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { statementsOf } from "./statement-objects.ts";
 
 export const position = z.coerce
@@ -23,7 +22,6 @@ const query = z.strictObject({
 });
 
 export const getStatements = endpoint({
-  method: "GET",
   path: "/api/v1/statements",
   id: "getStatements",
   group: "Settlement",
@@ -35,7 +33,7 @@ export const getStatements = endpoint({
   credentials: ["API key", "session"],
   query,
   answers: [ok("Records, and the statement that is open.", json("StatementsAnswer", statementsAnswer))],
-  errors: ["unsupported_parameter", "wrong_identity", ...authenticatedErrors],
+  errors: ["unsupported_parameter", "wrong_identity"],
   async handle(context) {
     const { after: afterNanoUsd, limit } = validate(query, queryOf(context));
     const owner = await requireAccount(context);

@@ -12,12 +12,10 @@ import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
-import { ledgerErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
 import { lastOf, recentDays } from "./reconciliations.ts";
 
 export const getStatus = endpoint({
-  method: "GET",
   path: "/api/v1/status",
   id: "getStatus",
   group: "Operation",
@@ -25,9 +23,8 @@ export const getStatus = endpoint({
   about:
     "The books are the contracts' own: the dollars behind the token, and what they are owed to. " +
     "While the chain contradicts the gateway's settings or books, no contract is named.",
-  credentials: [],
   answers: [ok("How the gateway stands.", json("StatusAnswer", statusAnswer))],
-  errors: ledgerErrors,
+  errors: ["ledger_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });

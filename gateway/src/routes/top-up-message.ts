@@ -17,7 +17,6 @@ import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
 import { requireRelay } from "../top-up/relayed.ts";
 import { endpoint } from "./endpoint.ts";
-import { commonErrors } from "./endpoint-errors.ts";
 
 const query = z.strictObject({
   owner: address.describe("Who pays and signs."),
@@ -27,7 +26,6 @@ const query = z.strictObject({
 });
 
 export const getTopUpMessage = endpoint({
-  method: "GET",
   path: "/api/v1/top-up/message",
   id: "getTopUpMessage",
   group: "Top-ups",
@@ -36,10 +34,9 @@ export const getTopUpMessage = endpoint({
     "The typed data (EIP-712) for these terms, with the present fee. Check what you sign: `to` or `spender` must be the " +
     "chain's `gaslessTopUp`, and the value amount and fee. Then send `chain_id`, `top_up` and the signatures to " +
     "`POST /api/v1/top-up`. Nothing is stored.",
-  credentials: [],
   query,
   answers: [ok("The typed data.", json("TopUpMessage", topUpMessageAnswer))],
-  errors: ["not_found", "chain_unavailable", "overloaded", ...commonErrors],
+  errors: ["not_found", "chain_unavailable", "overloaded"],
   async handle(context) {
     const { gateway, client, at } = context.var;
     const { owner, amount, chain_id: chainId, account = owner } = validate(query, queryOf(context));

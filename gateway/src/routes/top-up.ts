@@ -7,13 +7,11 @@ import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
 import { requireRelay, withCredit } from "../top-up/relayed.ts";
 import { endpoint } from "./endpoint.ts";
-import { bodyErrors, commonErrors } from "./endpoint-errors.ts";
 
 const group = "Top-ups";
 const path = "/api/v1/top-up";
 
 export const getTopUpQuotes = endpoint({
-  method: "GET",
   path,
   id: "getTopUpQuotes",
   group,
@@ -21,9 +19,8 @@ export const getTopUpQuotes = endpoint({
   about:
     "On each chain where a relay sends signed payments: its fee, the least amount, and who gets the fee, and " +
     "the terms of auto top-ups by a standing order. Empty where the operator runs no relay.",
-  credentials: [],
   answers: [ok("The chains, the primary one first.", json("TopUpQuotes", topUpQuotesAnswer))],
-  errors: ["chain_unavailable", ...commonErrors],
+  errors: ["chain_unavailable"],
   async handle(context) {
     const { gateway, at } = context.var;
     return context.json({ data: { chains: (await gateway.relay?.quotes(at)) ?? [] } });
@@ -40,10 +37,9 @@ export const createTopUp = endpoint({
     "Takes dollars by signature: what `GET /api/v1/top-up/message` gave you, signed. Everything that can be checked is " +
     "checked before anything is sent, and the relay can send the dollars nowhere else. The same body again changes " +
     "nothing and answers the state.",
-  credentials: [],
   body: { name: "TopUp", schema: topUpBody },
   answers: [ok("The top-up's state, by its id.", json("TopUpAnswer", topUpAnswer))],
-  errors: ["not_found", "payment_refused", "invalid_signature", "chain_unavailable", ...bodyErrors, ...commonErrors],
+  errors: ["not_found", "payment_refused", "invalid_signature", "chain_unavailable"],
   async handle(context) {
     const { gateway, client } = context.var;
     const body = validate(topUpBody, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
@@ -53,16 +49,14 @@ export const createTopUp = endpoint({
 });
 
 export const getTopUp = endpoint({
-  method: "GET",
   path: `${path}/{id}`,
   id: "getTopUp",
   group,
   title: "The state of a top-up or x402 payment",
   about: "Public: the chain shows the same. It can be looked up for 90 days.",
-  credentials: [],
   pathParameters: { id: "The id that the top-up was answered with." },
   answers: [ok("The state.", json("TopUpAnswer", topUpAnswer))],
-  errors: ["not_found", "chain_unavailable", "overloaded", ...commonErrors],
+  errors: ["not_found", "chain_unavailable", "overloaded"],
   async handle(context) {
     const { gateway, client } = context.var;
     const id = context.req.param("id") ?? "";

@@ -3,11 +3,9 @@ import { deliveriesAnswer } from "@inference/protocol/wire/webhooks";
 import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toDeliveryObject } from "./webhook-objects.ts";
 
 export const listDeliveries = endpoint({
-  method: "GET",
   path: "/api/v1/webhooks/deliveries",
   id: "listWebhookDeliveries",
   group: "Webhooks",
@@ -15,7 +13,6 @@ export const listDeliveries = endpoint({
   about: `At most ${MAX_NOTICES}, for a week. Answers of receivers are not kept, only their status.`,
   credentials: ["session"],
   answers: [ok("The newest first.", json("WebhookDeliveriesAnswer", deliveriesAnswer))],
-  errors: ["wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const { partition } = await requirePersonalSession(context);
     const { notices } = await context.var.gateway.environment.ledger.read(partition, { type: "webhooks" });

@@ -3,7 +3,6 @@ import { webhookTestAnswer } from "@inference/protocol/wire/webhooks";
 import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { unknownWebhook } from "./webhook-objects.ts";
 
 export const testWebhook = endpoint({
@@ -16,7 +15,7 @@ export const testWebhook = endpoint({
   credentials: ["session"],
   pathParameters: { id: "The webhook's id." },
   answers: [ok("The result.", json("WebhookTestAnswer", webhookTestAnswer))],
-  errors: ["wrong_identity", "not_found", ...authenticatedErrors],
+  errors: ["not_found"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);

@@ -4,7 +4,6 @@ import { keepRemoval } from "../auth/revocations.ts";
 import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors } from "./endpoint-errors.ts";
 import { unknownWebhook } from "./webhook-objects.ts";
 
 export const deleteWebhook = endpoint({
@@ -16,7 +15,7 @@ export const deleteWebhook = endpoint({
   credentials: ["session"],
   pathParameters: { id: "The webhook's id." },
   answers: [ok("It is removed.", json("DeletedAnswer", deletedAnswer))],
-  errors: ["wrong_identity", "not_found", ...authenticatedErrors],
+  errors: ["not_found"],
   async handle(context) {
     const { partition } = await requirePersonalSession(context);
     const id = context.req.param("id") ?? "";

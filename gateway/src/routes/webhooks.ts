@@ -12,7 +12,6 @@ import { requirePersonalSession } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
 import { parseWebhookUrl } from "../webhooks/target.ts";
 import { endpoint } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 import { toWebhookObject } from "./webhook-objects.ts";
 
 const webhookBody = z.strictObject({
@@ -39,14 +38,7 @@ export const createWebhook = endpoint({
   credentials: ["session"],
   body: { name: "WebhookCreation", schema: webhookBody },
   answers: [{ status: 201, about: "The secret, this once.", content: json("NewWebhookAnswer", newWebhookAnswer) }],
-  errors: [
-    ...bodyErrors,
-    "unsupported_parameter",
-    "insufficient_balance",
-    ...credentialErrors,
-    "wrong_identity",
-    ...ledgerErrors,
-  ],
+  errors: ["unsupported_parameter", "insufficient_balance"],
   async handle(context) {
     const { gateway, at } = context.var;
     const { partition } = await requirePersonalSession(context);
@@ -74,14 +66,12 @@ export const createWebhook = endpoint({
 });
 
 export const listWebhooks = endpoint({
-  method: "GET",
   path: "/api/v1/webhooks",
   id: "listWebhooks",
   group: "Webhooks",
   title: "The account's webhooks",
   credentials: ["session"],
   answers: [ok("The oldest first.", json("WebhooksAnswer", webhooksAnswer))],
-  errors: ["wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const { partition } = await requirePersonalSession(context);
     const { webhooks } = await context.var.gateway.environment.ledger.read(partition, { type: "webhooks" });
