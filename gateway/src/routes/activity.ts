@@ -20,9 +20,8 @@ import { validate } from "../http/json/validate.ts";
 import { type ExactNumber, usd } from "../http/money.ts";
 import { queryOf } from "../http/query.ts";
 import type { Turns } from "../load/turns.ts";
-import { type CsvValue, csvLine } from "./csv.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
-import { toGenerationObject } from "./generation-object.ts";
+import { toGenerationObject } from "./generation.ts";
 
 export const getActivity = endpoint({
   prefixes: apiPrefixes,
@@ -256,4 +255,17 @@ async function writeRows<Row>(freeWork: Turns, partition: Partition, rows: Rows<
 function accepts(context: GatewayContext, mediaType: string): boolean {
   const accepted = context.req.header("accept")?.split(",") ?? [];
   return accepted.some((entry) => entry.split(";", 1)[0]?.trim().toLowerCase() === mediaType);
+}
+
+type CsvValue = string | number | boolean | null | ExactNumber;
+
+/** One line of CSV (RFC 4180) with its line end. Null is an empty cell. */
+function csvLine(values: readonly CsvValue[]): string {
+  return `${values.map(cell).join(",")}\r\n`;
+}
+
+function cell(value: CsvValue): string {
+  if (value === null) return "";
+  const text = typeof value === "object" ? value.rawJSON : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

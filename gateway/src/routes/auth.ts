@@ -1,5 +1,6 @@
+import { encodeBase32 } from "@inference/protocol/base32";
 import { isAddress } from "@inference/protocol/credential";
-import { sessionAnswer } from "@inference/protocol/wire/answers";
+import { nonceAnswer, sessionAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { signOut as endSession, signIn as startSession } from "../auth/sign-in.ts";
 import { json, ok } from "../docs/operation.ts";
@@ -51,5 +52,17 @@ export const signOut = endpoint({
     // This process must refuse it too.
     gateway.seen.refuse(credential.payer.digest);
     return context.body(null, 204);
+  },
+});
+
+export const getNonce = endpoint({
+  path: "/auth/nonce",
+  id: "getNonce",
+  group: "Signing in",
+  title: "A nonce for a message",
+  about: "One that the client made, of at least eight letters and digits, is as good.",
+  answers: [ok("The nonce.", json("NonceAnswer", nonceAnswer))],
+  handle(context) {
+    return context.json({ nonce: encodeBase32(context.var.gateway.environment.random.bytes(15)) });
   },
 });

@@ -1,7 +1,54 @@
+import { fail } from "@inference/protocol/errors";
+import { ownValue } from "@inference/protocol/own-value";
+import { rootAnswer } from "@inference/protocol/wire/answers";
 import type { GatewayConfig } from "../config.ts";
+import { apiInfo } from "../docs/openapi.ts";
+import { json, ok } from "../docs/operation.ts";
 import type { DashboardFiles } from "../environment.ts";
+import { sendConstant } from "../http/constant-text.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { queryOf } from "../http/query.ts";
+import { endpoint } from "./endpoint.ts";
+
+export const getRoot = endpoint({
+  path: "/",
+  id: "getRoot",
+  group: "Documentation",
+  title: "Where the documentation is",
+  about: "A browser, which accepts `text/html`, gets the dashboard instead if the gateway has it.",
+  answers: [ok("Addresses, or the page.", { ...json("RootAnswer", rootAnswer), "text/html": null })],
+  handle(context) {
+    context.header("vary", "accept");
+    const page = dashboardAt(context);
+    if (page !== undefined) return page;
+    const { baseUrl } = context.get("gateway").config;
+    const paths = { docs: "/docs", openapi: "/openapi.json", llms: "/llms.txt", models: "/api/v1/models" };
+    const links = Object.entries({ ...paths, status: "/api/v1/status" }).map(([name, path]) => [name, baseUrl + path]);
+    return context.json({ name: apiInfo.title, version: apiInfo.version, ...Object.fromEntries(links) });
+  },
+});
+
+export const getAsset = endpoint({
+  path: "/assets/{name}",
+  id: "getAsset",
+  group: "Documentation",
+  title: "A file of the dashboard",
+  pathParameters: { name: "As the page at `/` names it, with a hash of the content in it." },
+  answers: [ok("The file, which never changes.", { "text/javascript": null, "text/css": null, "image/svg+xml": null })],
+  errors: ["not_found"],
+  handle(context) {
+    const { dashboard } = context.get("gateway").environment;
+    const name = context.req.param("name") ?? "";
+    const { assets = {} } = dashboard ?? {};
+    const asset = ownValue(assets, name);
+    if (asset === undefined) return fail("not_found", "The dashboard has no such file: open / again.");
+    return sendConstant(context, asset, {
+      "content-type": `${asset.type}; charset=utf-8`,
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+    });
+  },
+});
 
 /** The dashboard's places, beside `/`. A place may have more path: `/models/{id}`. */
 const PLACES = "chat|models|keys|activity|funds|agents|verify|status|settings|login";
@@ -22,7 +69,7 @@ export function dashboardAt(context: GatewayContext): Response | undefined {
   return dashboardPage(context, dashboard, path === "/" || AT_PLACE.test(path) ? 200 : 404);
 }
 
-export function isBrowser(context: GatewayContext): boolean {
+function isBrowser(context: GatewayContext): boolean {
   return /\btext\/html\b/i.test(context.req.header("accept") ?? "");
 }
 

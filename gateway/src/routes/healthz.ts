@@ -7,7 +7,7 @@ import { healthAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
-import { pricesInForce } from "./prices-in-force.ts";
+import { pricesInForce } from "./prices.ts";
 
 type Health = "ok" | "unavailable" | "behind";
 

@@ -1,6 +1,7 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { type BudgetView, keyBudgets } from "@inference/ledger/reads";
+import type { SessionRow } from "@inference/ledger/tables";
 import { formatUsd } from "@inference/protocol/money";
 import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { readApiKey } from "../auth/api-keys.ts";
@@ -9,10 +10,9 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
 import { amounts, BALANCE_HEADER } from "../http/money.ts";
-import { toBudgetObject } from "./budget-object.ts";
+import { isoOrNull } from "../http/time.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { toKeyObject } from "./key-object.ts";
-import { toSessionObject } from "./session-object.ts";
 
 /** A session's capacity is at most ten minutes old. */
 export const getOwnKey = endpoint({
@@ -77,4 +77,39 @@ function bindsFirst(budgets: readonly NamedBudget[]): BudgetName | null {
     if (left !== null && (first === null || left < first.left)) first = { name, left };
   }
   return first?.name ?? null;
+}
+
+/** A session with the field names of a key. Its limit is its identity's capacity of the day. */
+function toSessionObject({ address, agentToken, createdAt, expiresAt }: SessionRow, capacity: BudgetView) {
+  const { limitNanoUsd, availableNanoUsd, settledNanoUsd, heldNanoUsd, resetsAt } = capacity;
+  return {
+    address,
+    agent_token: agentToken,
+    label: agentToken ?? address,
+    ...amounts({ limit: limitNanoUsd, limit_remaining: availableNanoUsd }),
+    limit_reset: "daily",
+    resets_at: isoOrNull(resetsAt),
+    ...amounts({ usage: settledNanoUsd, reserved: heldNanoUsd }),
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    budgets: [toBudgetObject("capacity", capacity)],
+    binds_first: "capacity",
+    is_free_tier: false,
+    is_management_key: false,
+  };
+}
+
+/** A budget as the API shows it. */
+function toBudgetObject(name: BudgetName, view: BudgetView): Record<string, unknown> {
+  return {
+    name,
+    window: view.window,
+    ...amounts({
+      limit: view.limitNanoUsd,
+      usage: view.settledNanoUsd,
+      reserved: view.heldNanoUsd,
+      remaining: view.availableNanoUsd,
+    }),
+    resets_at: isoOrNull(view.resetsAt),
+  };
 }

@@ -6,7 +6,7 @@ import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
-import { ageS, pricesInForce } from "./prices-in-force.ts";
+import { ageS, pricesInForce } from "./prices.ts";
 import { lastReconciled } from "./reconciliations.ts";
 
 /**

@@ -1,5 +1,6 @@
+import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
-import { modelsAnswer } from "@inference/protocol/wire/answers";
+import { modelAnswer, modelsAnswer } from "@inference/protocol/wire/answers";
 import { describeModel } from "../catalogue/model-object.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
@@ -51,3 +52,29 @@ function writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): str
   lists.set(models, text);
   return text;
 }
+
+/** Characters of an id that an error message shows. */
+const MAX_SHOWN = 100;
+
+export const getModel = endpoint({
+  prefixes: apiPrefixes,
+  path: "/models/{id}",
+  takesRest: true,
+  id: "getModel",
+  group: "Inference",
+  title: "One model",
+  pathParameters: { id: "The model's id; it may have slashes in it." },
+  answers: [ok("The model.", json("ModelAnswer", modelAnswer))],
+  errors: ["model_not_found", "upstream_unavailable", ...authenticatedErrors],
+  async handle(context) {
+    await checkPresentedCredential(context);
+    const id = context.req.param("id") ?? "";
+    const { config, prices } = context.var.gateway;
+    const model = describeModel(config.upstream.aliases, prices.current().models, id);
+    if (model === undefined) {
+      const shown = id.slice(0, MAX_SHOWN);
+      return fail("model_not_found", `There is no model \`${shown}\` here: see GET /api/v1/models.`);
+    }
+    return context.json(model);
+  },
+});

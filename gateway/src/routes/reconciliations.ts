@@ -1,7 +1,8 @@
 import { chainPartition } from "@inference/ledger/partition";
 import type { ReconciliationRow } from "@inference/ledger/tables";
+import { fail } from "@inference/protocol/errors";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
-import { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
+import { reconciliationAnswer, reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
@@ -55,7 +56,7 @@ export function recentDays({ config, environment }: Gateway): Promise<Reconcilia
 /** Usually today, and until 06:00 UTC yesterday. More while the chain finalizes nothing, or the gateway did not run. */
 const MOST_OPEN = 30;
 
-export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }: ReconciliationRow) {
+function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }: ReconciliationRow) {
   const record = JSON.parse(detail) as Reconciliation;
   return {
     day: id,
@@ -72,3 +73,31 @@ export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, d
     ...amounts({ listed: record.listedNanoUsd ?? null, provider: record.providerNanoUsd ?? null }),
   };
 }
+
+export const getReconciliation = endpoint({
+  path: "/api/v1/reconciliations/{day}",
+  id: "getReconciliation",
+  group: "Settlement",
+  title: "A day, reconciled with the chain",
+  about:
+    "`debited` is what the contract debited from the day's ceiling. `statements` is what of it pays statements of this " +
+    "gateway, `uses` are the charges in their leaves, and `foreign` is the rest: somebody else posted it, or a restore " +
+    "lost its statement. `unexplained` is what these do not add up to, and 0. `provider` is what the provider charged for " +
+    "the day by its own record, and `listed` is the cost of the day's requests at its list prices. Both are null if the " +
+    "gateway does not read that record.",
+  pathParameters: { day: "A UTC day, such as 2026-11-22." },
+  answers: [ok("The day.", json("ReconciliationAnswer", reconciliationAnswer))],
+  errors: ["not_found", "ledger_unavailable"],
+  async handle(context) {
+    const { config, environment } = context.var.gateway;
+    const day = context.req.param("day") ?? "";
+    if (!z.iso.date().safeParse(day).success) {
+      fail("invalid_request", "The path needs a UTC day, such as 2026-11-22.", { param: "day" });
+    }
+    const query = { type: "reconciliation", day } as const;
+    const row = await environment.ledger.read(chainPartition(config.settlement.chainId), query);
+    if (row === null)
+      return fail("not_found", "The day is not reconciled. GET /api/v1/reconciliations lists those that are.");
+    return context.json({ data: toReconciliationObject(row) });
+  },
+});

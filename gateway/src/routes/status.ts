@@ -12,7 +12,7 @@ import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
-import { ageS, pricesInForce } from "./prices-in-force.ts";
+import { ageS, pricesInForce } from "./prices.ts";
 import { lastOf, recentDays } from "./reconciliations.ts";
 
 export const getStatus = endpoint({

@@ -1,18 +1,27 @@
-import { MAX_WEBHOOKS_PER_ACCOUNT } from "@inference/ledger/limits";
+import type { Notice, Webhook } from "@inference/ledger/commands";
+import { MAX_NOTICES, MAX_WEBHOOKS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { send } from "@inference/ledger/saga";
 import { encodeBase32 } from "@inference/protocol/base32";
 import { fail } from "@inference/protocol/errors";
 import { parseUsd } from "@inference/protocol/money";
 import { MAX_WEBHOOK_URL, NEAR_LIMIT_PERCENT, webhookEvents } from "@inference/protocol/webhook";
-import { newWebhookAnswer, webhooksAnswer } from "@inference/protocol/wire/webhooks";
+import { deletedAnswer } from "@inference/protocol/wire/key-answers";
+import {
+  deliveriesAnswer,
+  newWebhookAnswer,
+  webhooksAnswer,
+  webhookTestAnswer,
+} from "@inference/protocol/wire/webhooks";
 import * as z from "zod";
+import { keepRemoval } from "../auth/revocations.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readDollarBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
+import { amounts } from "../http/money.ts";
+import { isoOrNull } from "../http/time.ts";
 import { parseWebhookUrl } from "../webhooks/target.ts";
 import { endpoint } from "./endpoint.ts";
-import { toWebhookObject } from "./webhook-objects.ts";
 
 const webhookBody = z.strictObject({
   url: z.string().max(MAX_WEBHOOK_URL).describe("An https URL whose host name the internet can resolve."),
@@ -89,4 +98,99 @@ function thresholdOf({ events, threshold }: z.infer<typeof webhookBody>): number
 
 function refuse(what: string): never {
   return fail("invalid_request", `\`threshold\` ${what}.`, { param: "threshold" });
+}
+
+export const testWebhook = endpoint({
+  method: "POST",
+  path: "/api/v1/webhooks/{id}/test",
+  id: "testWebhook",
+  group: "Webhooks",
+  title: "Send a `ping` to a webhook now",
+  about: "One try, which is not in the log. An account has six a minute, at each of a Worker's isolates.",
+  credentials: ["session"],
+  pathParameters: { id: "The webhook's id." },
+  answers: [ok("The result.", json("WebhookTestAnswer", webhookTestAnswer))],
+  errors: ["not_found"],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const { partition } = await requirePersonalSession(context);
+    const id = context.req.param("id") ?? "";
+    gateway.rates.webhookTests.admit(partition, at);
+    const { webhooks } = await gateway.environment.ledger.read(partition, { type: "webhooks" });
+    const webhook = webhooks.find((one) => one.id === id) ?? unknownWebhook(id);
+    const message = {
+      id: `${id}_ping_${encodeBase32(gateway.environment.random.bytes(10))}`,
+      at,
+      event: { type: "ping" } as const,
+    };
+    const send = () => gateway.webhooks.send(partition, webhook, message);
+    const { isDelivered, result } = await gateway.webhookTests(send, partition);
+    return context.json({ data: { delivered: isDelivered, result } });
+  },
+});
+
+export const deleteWebhook = endpoint({
+  method: "DELETE",
+  path: "/api/v1/webhooks/{id}",
+  id: "deleteWebhook",
+  group: "Webhooks",
+  title: "Remove a webhook, with its pending events and its log",
+  credentials: ["session"],
+  pathParameters: { id: "The webhook's id." },
+  answers: [ok("It is removed.", json("DeletedAnswer", deletedAnswer))],
+  errors: ["not_found"],
+  async handle(context) {
+    const { partition } = await requirePersonalSession(context);
+    const id = context.req.param("id") ?? "";
+    const { gateway, at } = context.var;
+    const { status } = await gateway.environment.ledger.run(() => send(partition, { type: "removeWebhook", id }));
+    if (status === "unknown") unknownWebhook(id);
+    await keepRemoval(gateway.environment, { partition, webhook: id, at });
+    return context.json({ deleted: true });
+  },
+});
+
+export const listDeliveries = endpoint({
+  path: "/api/v1/webhooks/deliveries",
+  id: "listWebhookDeliveries",
+  group: "Webhooks",
+  title: "The last events, and how their delivery went",
+  about: `At most ${MAX_NOTICES}, for a week. Answers of receivers are not kept, only their status.`,
+  credentials: ["session"],
+  answers: [ok("The newest first.", json("WebhookDeliveriesAnswer", deliveriesAnswer))],
+  async handle(context) {
+    const { partition } = await requirePersonalSession(context);
+    const { notices } = await context.var.gateway.environment.ledger.read(partition, { type: "webhooks" });
+    return context.json({ data: notices.toReversed().map(toDeliveryObject) });
+  },
+});
+
+/** A webhook as the API shows it. */
+function toWebhookObject({ id, url, events, thresholdNanoUsd, createdAt }: Webhook) {
+  return {
+    id,
+    url,
+    events,
+    ...amounts({ threshold: thresholdNanoUsd }),
+    created_at: new Date(createdAt).toISOString(),
+  };
+}
+
+/** A notice as a delivery of the log. */
+function toDeliveryObject({ id, webhook, event, at, tries, triedAt, nextAt, isDelivered, result }: Notice) {
+  return {
+    id,
+    webhook_id: webhook,
+    type: event.type,
+    created_at: new Date(at).toISOString(),
+    status: isDelivered ? "delivered" : nextAt === null ? "given_up" : "pending",
+    attempts: tries,
+    last_attempt_at: isoOrNull(triedAt),
+    next_attempt_at: isoOrNull(nextAt),
+    result,
+  };
+}
+
+function unknownWebhook(id: string): never {
+  return fail("not_found", `This account has no webhook \`${id.slice(0, 64)}\`: see GET /api/v1/webhooks.`);
 }

@@ -1,8 +1,23 @@
 import { transcriptionAnswer } from "@inference/protocol/wire/answers";
+import { speechRequest } from "@inference/protocol/wire/speech";
 import { transcriptionRequest } from "@inference/protocol/wire/transcriptions";
 import { json, ok } from "../docs/operation.ts";
+import { parseSpeechOrder } from "../inference/requests/speech.ts";
 import { parseTranscriptionOrder } from "../inference/requests/transcription.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
+
+export const createSpeech = meteredEndpoint({
+  path: "/audio/speech",
+  name: "speech",
+  id: "createSpeech",
+  title: "Speech",
+  body: { name: "SpeechRequest", schema: speechRequest },
+  answers: [ok("The sound, as it is made.", { "audio/*": null })],
+  parse: parseSpeechOrder,
+  passesThrough: true,
+  content: null,
+  answerFields: [],
+});
 
 export const createTranscription = meteredEndpoint({
   path: "/audio/transcriptions",
