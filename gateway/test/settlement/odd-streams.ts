@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { MAX_EVENT_BYTES } from "../../src/inference/stream/sse-relay.ts";
+import { MAX_EVENT_BYTES } from "../../src/inference/stream/sse-tap.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { alertsOf, settledOne } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";

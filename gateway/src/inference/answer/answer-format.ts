@@ -3,8 +3,9 @@ import { asObject, parseJson } from "../../json-object.ts";
 import type { Call } from "../call.ts";
 import type { InferenceRequest } from "../request.ts";
 import type { Order } from "../requests/order.ts";
-import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
+import type { AnswerWriter, Charged } from "../stream/answer-writer.ts";
 import { readChoice } from "../stream/choice-content.ts";
+import { writeChoices } from "../stream/writing-relay.ts";
 
 /** The writer for the shape of another API; null if the answer passes unchanged. */
 export function makeAnswerWriter(gateway: Gateway, call: Call, request: InferenceRequest): AnswerWriter | null {
@@ -24,13 +25,8 @@ export function makeAnswerWriter(gateway: Gateway, call: Call, request: Inferenc
 export function writeWhole(writer: AnswerWriter, text: string, charged: Charged): string {
   const answer = asObject(parseJson(text)) ?? {};
   writer.start(answer);
-  for (const choice of Array.isArray(answer.choices) ? answer.choices : []) {
-    const { index, content, finishReason, error } = readChoice(choice);
-    const isFirst = index === 0;
-    if (error !== null || (!isFirst && content.length > 0)) return "";
-    if (!writer.add(content) || writer.length() > MAX_WRITTEN_CHARACTERS) return "";
-    if (isFirst && finishReason !== null) writer.finish(finishReason);
-  }
+  const choices: unknown[] = Array.isArray(answer.choices) ? answer.choices : [];
+  if (writeChoices(writer, choices.map(readChoice)) !== null) return "";
   writer.end(charged);
   return writer.whole();
 }

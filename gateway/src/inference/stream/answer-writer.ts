@@ -10,7 +10,7 @@ import type { ContentPiece } from "./choice-content.ts";
  * API's client makes of the events. A state machine without I/O.
  */
 export type AnswerWriter = {
-  /** The members of the first chunk, or of a whole answer. Called once, first. */
+  /** The members of a chunk, or of a whole answer. The first call begins the answer, and later ones do nothing. */
   start(answer: JsonObject): void;
   /** False if the API cannot carry the content, or not as many pieces of it. The answer has to fail then. */
   add(content: readonly ContentPiece[]): boolean;

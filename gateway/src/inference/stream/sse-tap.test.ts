@@ -18,8 +18,7 @@ import {
   usageEvent,
 } from "../../../test/metering/streams.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
-import { MAX_EVENT_BYTES } from "./sse-relay.ts";
-import { createSseTap } from "./sse-tap.ts";
+import { createSseTap, MAX_EVENT_BYTES } from "./sse-tap.ts";
 
 const run = (text: string, options: Parameters<typeof runTap>[1] = {}) => runTap([bytesOf(text)], options);
 const begun = event(deltaJson({ role: "assistant", content: "" }));

@@ -1,9 +1,12 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import { createByteBuffer } from "../../bytes.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
-import { createSseRelay, MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import type { Charged } from "./answer-writer.ts";
+import { readSseEvent, type SseContentEvent } from "./sse-event.ts";
+import { createSseRelay } from "./sse-relay.ts";
 import { createSseSplitter } from "./sse-splitter.ts";
-import { createSseTally, type SseTally, type SseTapResult } from "./sse-tally.ts";
+import { createSseTally, type SseFault, type SseTally, type SseTapResult } from "./sse-tally.ts";
 
 export type { SseFault, SseTapResult } from "./sse-tally.ts";
 
@@ -35,13 +38,55 @@ export type SseTap = {
   result(): SseTapResult;
 };
 
-export type SseTapOptions = SseRelayOptions & {
+export type SseTapOptions = RelayOptions & {
   /** Tells a plausible usage from an absurd one. */
   bound?: TokenBound | undefined;
+  /** Our error for a fault. The provider's text must not be shown. */
+  errorBody(fault: SseFault): ErrorBody;
 };
 
+export type RelayOptions = {
+  /** The client asked for the usage event. */
+  includeUsage: boolean;
+  /** The usage and the charge that the usage event shows. */
+  charged(answer: Pick<SseTapResult, "usage" | "delivered">): Charged;
+  /** Our keys at the provider, which never pass. */
+  secrets: SecretFilter;
+};
+
+/** Writes what the client gets of a stream. Nothing is written after its end or its failure. */
+export type SseRelay = {
+  /** A segment begins. What is not read is a segment too. */
+  begin(): void;
+  /** Writes the segment's content. Returns why it cannot; null if it did. */
+  content(event: SseContentEvent, segment: Segment): SseFault | null;
+  /** The event with the content that the relay writes, which is what is delivered. */
+  counted(event: SseContentEvent): SseContentEvent;
+  /** Writes a segment without content: a comment, an id, or `[DONE]`. */
+  pass(segment: Segment): void;
+  /** The bytes end the last segment's line. */
+  endLine(bytes: Uint8Array): void;
+  /** The answer is whole: writes the usage, if the client asked for it. */
+  complete(): void;
+  /** Writes an error that ends the stream. */
+  fail(fault: SseFault, body: ErrorBody): void;
+  /** The bytes for the client since the last call. */
+  take(): Uint8Array | undefined;
+};
+
+/** The bytes of a segment in a chunk, and what they say. */
+export type Segment = { text: string; bytes: Uint8Array; start: number; end: number };
+
 /** Makes what writes the events for the client. */
-export type MakeRelay = (options: SseRelayOptions, tally: SseTally) => SseRelay;
+export type MakeRelay = (options: RelayOptions, tally: SseTally) => SseRelay;
+
+export const MAX_EVENT_BYTES = 2 * 1024 * 1024;
+
+const LF = 10;
+const CR = 13;
+const COLON = 58;
+const EVENT_END = Buffer.from("\n\n");
+const decoder = new TextDecoder();
 
 export function createSseTap(options: SseTapOptions, makeRelay: MakeRelay = createSseRelay): SseTap {
   const splitter = createSseSplitter();
@@ -51,25 +96,71 @@ export function createSseTap(options: SseTapOptions, makeRelay: MakeRelay = crea
   /** The open event is too large and is skipped. */
   let skipping = false;
 
+  function complete(): void {
+    if (!tally.isClosed()) relay.complete();
+  }
+
+  function close(fault: SseFault, body = options.errorBody(fault)): void {
+    if (tally.isClosed()) return;
+    relay.fail(fault, body);
+    tally.noteFault(fault);
+  }
+
+  function pass(segment: Segment): void {
+    if (!tally.isClosed()) relay.pass(segment);
+  }
+
+  function read(bytes: Uint8Array, start: number, end: number): void {
+    relay.begin();
+    const hasFields = !isComment(bytes[start]);
+    if (hasFields && end - start > MAX_EVENT_BYTES) {
+      close({ kind: "event_too_large" });
+      return;
+    }
+    const text = decoder.decode(bytes.subarray(start, end));
+    const segment = { text, bytes, start, end };
+    const event = readSseEvent(hasFields ? text : "");
+    if (event.kind === "usage") tally.noteUsageEvent(event.chunk);
+    else if (event.kind === "error") close({ kind: "provider_error", error: event.error });
+    else if (event.kind === "malformed") close({ kind: "malformed_event" });
+    else if (event.kind === "content") {
+      const fault = tally.isClosed() ? null : relay.content(event, segment);
+      if (fault !== null) close(fault);
+      tally.noteContentEvent(relay.counted(event));
+    } else if (event.kind === "done") {
+      complete();
+      pass(segment);
+      tally.noteDone();
+    } else if (event.kind === "other") pass(segment);
+  }
+
+  /** The last segment, if the stream ended without the line ends that complete it. */
+  function readLast(bytes: Uint8Array): void {
+    const { kind } = readSseEvent(decoder.decode(bytes));
+    if (kind === "other" || kind === "malformed") return;
+    read(bytes, 0, bytes.length);
+    relay.endLine(EVENT_END);
+  }
+
   function hold(chunk: Uint8Array, from: number): void {
     if (from === chunk.length || skipping) return;
     held.append(chunk, from, chunk.length);
     if (held.length <= MAX_EVENT_BYTES) return;
     skipping = true;
     held.take();
-    relay.close({ kind: "event_too_large" });
+    close({ kind: "event_too_large" });
   }
 
   function segmentEnds(chunk: Uint8Array, from: number, end: number): void {
     if (skipping) {
       skipping = false;
-      relay.skip();
+      relay.begin();
     } else if (held.length === 0) {
-      relay.segment(chunk, from, end);
+      read(chunk, from, end);
     } else {
       held.append(chunk, from, end);
       const whole = held.take();
-      relay.segment(whole, 0, whole.length);
+      read(whole, 0, whole.length);
     }
   }
 
@@ -78,7 +169,7 @@ export function createSseTap(options: SseTapOptions, makeRelay: MakeRelay = crea
       let from = 0;
       if (splitter.completesLineEnd(chunk)) {
         from = 1;
-        relay.lineEnd(chunk);
+        relay.endLine(chunk.subarray(0, 1));
       }
       for (let end = splitter.next(chunk, from); end !== -1; end = splitter.next(chunk, from)) {
         segmentEnds(chunk, from, end);
@@ -88,12 +179,16 @@ export function createSseTap(options: SseTapOptions, makeRelay: MakeRelay = crea
       return relay.take();
     },
     end(cut) {
-      if (held.length > 0) relay.lastSegment(held.take());
-      const { complete } = tally.result();
-      if (complete) relay.complete();
-      else relay.close({ kind: "cut" }, cut);
+      if (held.length > 0) readLast(held.take());
+      if (tally.result().complete) complete();
+      else close({ kind: "cut" }, cut);
       return relay.take();
     },
     result: tally.result,
   };
+}
+
+/** A comment line, or a blank one. */
+function isComment(first: number | undefined): boolean {
+  return first === COLON || first === LF || first === CR;
 }
