@@ -1,5 +1,6 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
+import { type Abi, decodeFunctionResult, encodeFunctionData } from "viem";
 import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 
 /** Reads of a chain. Each answer is parsed strictly, because nodes are not trusted. */
@@ -57,6 +58,45 @@ export async function callAt(client: ChainClient, call: Call, block: Block | "la
     if (!(error instanceof RpcError) || error.isContractFailure) throw error;
     return answerOf(client, call, quantity(block.number));
   }
+}
+
+/** A function of a contract that only reads. */
+export type View = { to: Address; abi: Abi; functionName: string; args?: readonly unknown[]; gas?: number };
+
+/**
+ * The gas of a call to a contract of others, on the operator's node. It pays for an answer of about 280 KB, which is
+ * far less than the client reads (`maxResponseBytes`).
+ */
+const VIEW_GAS = 200_000;
+
+/** What a contract answers, undecoded: `0x` if there is no contract, undefined if it fails. */
+export function askView(client: ChainClient, view: View, block: Block | "latest"): Promise<Hex | undefined> {
+  return callView(client, view, block).catch((error: unknown) => {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  });
+}
+
+/** @throws ChainUnavailable if there is no contract with this function. */
+export async function readView<T>(
+  client: ChainClient,
+  { to, ...view }: Omit<View, "to"> & { to: Address | null },
+  block: Block | "latest",
+): Promise<T> {
+  try {
+    if (to === null) throw new TypeError("the settings name no such contract");
+    return decodeFunctionResult({ ...view, data: await callView(client, { ...view, to }, block) }) as T;
+  } catch (error) {
+    if (error instanceof ChainUnavailable) throw error;
+    const why = error instanceof RpcError ? error.message : "its answer cannot be read";
+    throw new ChainUnavailable(`${view.functionName} of ${to}: ${why}`, { cause: error });
+  }
+}
+
+function callView(client: ChainClient, view: View, block: Block | "latest"): Promise<Hex> {
+  const { to, gas = VIEW_GAS } = view;
+  const data = encodeFunctionData({ ...view, args: view.args ?? [] });
+  return callAt(client, { to, data, gas: quantity(gas) }, block);
 }
 
 /** A word of 32 bytes; undefined unless the answer is exactly one. */

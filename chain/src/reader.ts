@@ -3,13 +3,12 @@ import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { type ChainReader, ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { MAX_NANO_USD } from "@inference/protocol/money";
+import { cappedNanoUsd } from "@inference/protocol/money";
 import { type Timers, within } from "@inference/protocol/timers";
-import { encodeFunctionData } from "viem";
 import { readBooks } from "./books.ts";
-import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBlock } from "./chain-view.ts";
+import { askView, type Block, parseAddress, parseWord, readBlock, type View } from "./chain-view.ts";
 import { acceptsSignature } from "./contract-signature.ts";
-import { type ChainClient, RpcError } from "./rpc.ts";
+import type { ChainClient } from "./rpc.ts";
 import { type ConfiguredContracts, type Part, readPart } from "./settlement-parts.ts";
 import type { SettlementWatcher } from "./settlement-watcher.ts";
 
@@ -24,12 +23,6 @@ export type ChainReaderOptions = {
 };
 
 const TIMEOUT_MS = 2_000;
-/**
- * The gas of a call to a contract of others, on the operator's node. It pays for an answer of about 280 KB, which is
- * far less than the client reads (`maxResponseBytes`).
- */
-const GAS = 200_000;
-
 export function createChainReader(options: ChainReaderOptions): ChainReader {
   const { client, settlement, contracts = {}, timers, watcher } = options;
   const parts = new Map<Part, Address | null>();
@@ -53,9 +46,8 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   return {
     agentOwner: (agentToken) =>
       question(async (client) => {
-        const data = encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" });
-        const answer = await ask(client, agentToken, data);
-        return answer === undefined ? null : (parseAddress(answer) ?? null);
+        const answer = await askView(client, ownerOf(agentToken), "latest");
+        return parseAddress(answer ?? "0x") ?? null;
       }),
 
     agentSeller: (agentToken) =>
@@ -63,11 +55,12 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         const [registry, block] = await Promise.all([partOf(client, "REGISTRY"), readBlock(client, "latest")]);
         if (block === null) throw new ChainUnavailable("the node has no latest block");
         if (registry === null) return null;
+        const ofAgent = { to: registry, abi: agentRegistryAbi, args: [agentToken] };
         const [isAgent, computer, owner] = await Promise.all([
-          askOurs(client, registry, registryCall("isAgent", agentToken), block),
+          askOurs(client, { ...ofAgent, functionName: "isAgent" }, block),
           // The registry asks the token for its owner, which an unknown token need not have.
-          ask(client, registry, registryCall("computerOf", agentToken), block),
-          ask(client, agentToken, encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" }), block),
+          askView(client, { ...ofAgent, functionName: "computerOf" }, block),
+          askView(client, ownerOf(agentToken), block),
         ]);
         if (isAgent === 0n) return null;
         const [ofOwner, ofComputer] = [owner, computer].map((answer) => parseAddress(answer ?? "0x"));
@@ -84,10 +77,8 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         const [pool, block] = await Promise.all([partOf(client, "POOL"), readBlock(client, "latest")]);
         if (block === null) throw new ChainUnavailable("the node has no latest block");
         if (pool === null) return { capacityNanoUsd: 0, at: block.at };
-        const data = encodeFunctionData({ abi: inferencePoolAbi, functionName: "capacityToday", args: [identity] });
-        const capacity = await askOurs(client, pool, data, block);
-        const capacityNanoUsd = capacity > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(capacity);
-        return { capacityNanoUsd, at: block.at };
+        const view = { to: pool, abi: inferencePoolAbi, functionName: "capacityToday", args: [identity] };
+        return { capacityNanoUsd: cappedNanoUsd(await askOurs(client, view, block)), at: block.at };
       }),
 
     books: () => question((client) => readBooks(client, settlement)),
@@ -100,29 +91,13 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   };
 }
 
-function registryCall(functionName: "isAgent" | "computerOf", agentToken: Address): Hex {
-  return encodeFunctionData({ abi: agentRegistryAbi, functionName, args: [agentToken] });
-}
-
-/** Undefined if the contract failed. */
-async function ask(
-  client: ChainClient,
-  to: Address,
-  data: Hex,
-  block: Block | "latest" = "latest",
-): Promise<Hex | undefined> {
-  try {
-    return await callAt(client, { to, data, gas: quantity(GAS) }, block);
-  } catch (error) {
-    if (error instanceof RpcError) return undefined;
-    throw error;
-  }
+function ownerOf(agentToken: Address): View {
+  return { to: agentToken, abi: agentTokenAbi, functionName: "owner" };
 }
 
 /** Calls one of the token's contracts, which always answer with one word. */
-async function askOurs(client: ChainClient, to: Address, data: Hex, block: Block): Promise<bigint> {
-  const answer = await ask(client, to, data, block);
-  const value = answer === undefined ? undefined : parseWord(answer);
-  if (value === undefined) throw new ChainUnavailable(`there is no contract of ours at ${to}`);
+async function askOurs(client: ChainClient, view: View, block: Block): Promise<bigint> {
+  const value = parseWord((await askView(client, view, block)) ?? "0x");
+  if (value === undefined) throw new ChainUnavailable(`there is no contract of ours at ${view.to}`);
   return value;
 }

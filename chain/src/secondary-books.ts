@@ -2,13 +2,12 @@ import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
-import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import type { FollowedChain, SecondaryBooks } from "@inference/protocol/dollars";
-import { type Abi, decodeFunctionResult, encodeFunctionData, pad, parseAbi } from "viem";
+import { pad, parseAbi } from "viem";
 import { isOpen, isUnsent, type MessageRecord } from "./bridge-messages.ts";
-import { type Block, callAt, type Hex, quantity } from "./chain-view.ts";
-import { type ChainClient, RpcError } from "./rpc.ts";
+import { type Block, type Hex, readView } from "./chain-view.ts";
+import type { ChainClient } from "./rpc.ts";
 
 type Chain = FollowedChain & { client: ChainClient };
 
@@ -20,17 +19,17 @@ export async function readSecondaryBooks(
 ): Promise<SecondaryBooks> {
   const { client, outbox } = secondary;
   const inOutbox = <N extends "pending" | "pendingSince" | "nextFlushAt" | "flushed">(functionName: N) =>
-    call<bigint>(client, { to: outbox, abi: tokenBackingOutboxAbi, functionName }, blocks.secondary);
+    readView<bigint>(client, { to: outbox, abi: tokenBackingOutboxAbi, functionName }, blocks.secondary);
   const supply = { to: secondary.token, abi: inferenceTokenAbi, functionName: "totalSupply" };
   const line = { to: primary.minter, abi: tokenMinterAbi, functionName: "lineOf", args: [secondary.eid] };
   const [supplyToken, outboxToken, pendingSince, nextFlush, flushedToken, [lineToken, giftedToken]] = await Promise.all(
     [
-      call<bigint>(client, supply, blocks.secondary),
+      readView<bigint>(client, supply, blocks.secondary),
       inOutbox("pending"),
       inOutbox("pendingSince"),
       inOutbox("nextFlushAt"),
       inOutbox("flushed"),
-      call<readonly [bigint, bigint]>(primary.client, line, blocks.primary),
+      readView<readonly [bigint, bigint]>(primary.client, line, blocks.primary),
     ],
   );
   const own = known.records.filter(({ sourceEid, destinationEid }) =>
@@ -62,30 +61,11 @@ const endpointAbi = parseAbi([
 /** Whether all verifiers have attested a message to this chain. */
 export async function isVerified({ client, bridge }: Chain, { sourceEid, sent }: MessageRecord): Promise<boolean> {
   if (sent === undefined) return false;
-  const to = await call<Address>(client, { to: bridge, abi: tokenBridgeAbi, functionName: "endpoint" }, "latest");
+  const to = await readView<Address>(client, { to: bridge, abi: tokenBridgeAbi, functionName: "endpoint" }, "latest");
   // The bridge has one address on every chain.
   const args = [bridge, sourceEid, pad(bridge), BigInt(sent.nonce)];
   const inbound = { to, abi: endpointAbi, functionName: "inboundPayloadHash", args };
-  return BigInt(await call<Hex>(client, inbound, "latest")) !== 0n;
-}
-
-const GAS = 200_000;
-
-type View = { to: Address | null; abi: Abi; functionName: string; args?: readonly unknown[] };
-
-/** @throws ChainUnavailable if there is no such contract. */
-async function call<T>(client: ChainClient, view: View, block: Block | "latest"): Promise<T> {
-  const { to, functionName } = view;
-  try {
-    if (to === null) throw new TypeError("the settings name no such contract");
-    const data = encodeFunctionData({ ...view, args: view.args ?? [] });
-    const answer = await callAt(client, { to, data, gas: quantity(GAS) }, block);
-    return decodeFunctionResult({ ...view, data: answer }) as T;
-  } catch (error) {
-    if (error instanceof ChainUnavailable) throw error;
-    const why = error instanceof RpcError ? error.message : "its answer cannot be read";
-    throw new ChainUnavailable(`${functionName} of ${to}: ${why}`, { cause: error });
-  }
+  return BigInt(await readView<Hex>(client, inbound, "latest")) !== 0n;
 }
 
 function sumOf(records: readonly MessageRecord[]): bigint {

@@ -2,9 +2,8 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { encodeFunctionData } from "viem";
-import { callAt, type Hex, parseAddress, quantity } from "./chain-view.ts";
-import { type ChainClient, RpcError } from "./rpc.ts";
+import { askView, parseAddress, type View } from "./chain-view.ts";
+import type { ChainClient } from "./rpc.ts";
 
 /** The contracts in the settlement contract's immutable fields. */
 export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
@@ -12,16 +11,13 @@ export type Part = (typeof PARTS)[number];
 /** Their addresses in the settings, with the stablecoin that the minter takes. */
 export type ConfiguredContracts = { readonly [P in Part | "STABLECOIN" as `${P}_ADDRESS`]?: Address | undefined };
 
-const GAS = 50_000;
-
 /**
  * Null if the chain has no such contract.
  *
  * @throws NoSettlement if nothing answers as a settlement contract does.
  */
 export async function readPart(client: ChainClient, settlement: Address, part: Part): Promise<Address | null> {
-  const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: part });
-  const address = await readAddress(client, settlement, data);
+  const address = await readAddress(client, { to: settlement, abi: inferenceSettlementAbi, functionName: part });
   if (address === undefined) throw new NoSettlement(`there is no settlement contract at ${settlement}`);
   return address;
 }
@@ -34,19 +30,14 @@ export async function readPart(client: ChainClient, settlement: Address, part: P
 export async function readStablecoin(client: ChainClient, settlement: Address): Promise<Address | null> {
   const minter = await readPart(client, settlement, "MINTER");
   if (minter === null) return null;
-  const data = encodeFunctionData({ abi: tokenMinterAbi, functionName: "STABLECOIN" });
-  const address = await readAddress(client, minter, data);
+  const address = await readAddress(client, { to: minter, abi: tokenMinterAbi, functionName: "STABLECOIN" });
   if (address === undefined) throw new NoSettlement(`there is no minter at ${minter}, where the settlement's is`);
   return address;
 }
 
 /** Undefined if there is no answer with an address. */
-async function readAddress(client: ChainClient, to: Address, data: Hex): Promise<Address | null | undefined> {
-  const answer = await callAt(client, { to, data, gas: quantity(GAS) }, "latest").catch((error: unknown) => {
-    if (error instanceof RpcError) return "0x" as const;
-    throw error;
-  });
-  return parseAddress(answer);
+async function readAddress(client: ChainClient, view: View): Promise<Address | null | undefined> {
+  return parseAddress((await askView(client, view, "latest")) ?? "0x");
 }
 
 /** The node answered, and there is no such contract, or not yet. */

@@ -12,7 +12,6 @@ import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
-import { encodeFunctionData } from "viem";
 import { GRACE_MS } from "./carry.ts";
 
 /**
@@ -72,9 +71,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const oldest =
       closed === undefined ? (known.at(-1)?.id ?? utcDay(last * DAY_MS)) : utcDay(Date.parse(closed.id) + DAY_MS);
     for (let day = dayNumber(Date.parse(oldest)); day <= last; day++) {
-      const args = [BigInt(day)] as const;
-      const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "paidNanoUsd", args });
-      const paid = await readUint(client, settlement, data, block);
+      const view = { to: settlement, abi: inferenceSettlementAbi, functionName: "paidNanoUsd", args: [BigInt(day)] };
+      const paid = await readUint(client, view, block);
       if (paid === null) return;
       await reconcile(utcDay(day * DAY_MS), Number(paid));
     }

@@ -1,6 +1,6 @@
 import {
+  askView,
   type Block,
-  callAt,
   parseHex,
   parseObject,
   parseQuantity,
@@ -51,11 +51,8 @@ export function settlementContract(options: {
 
   /** Undefined if the contract reverts. */
   async function view(name: "ceilingOn" | "paidNanoUsd", day: number) {
-    const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: name, args: [BigInt(day)] });
-    const answer = await callAt(client, { to: address, data }, "latest").catch((error: unknown) => {
-      if (error instanceof RpcError) return undefined;
-      throw error;
-    });
+    const view = { to: address, abi: inferenceSettlementAbi, functionName: name, args: [BigInt(day)] };
+    const answer = await askView(client, view, "latest");
     if (answer === undefined) return undefined;
     const value = parseWord(answer);
     if (value === undefined) throw new ChainUnavailable(`the settlement answers with ${answer.slice(0, 100)}`);
