@@ -4,8 +4,7 @@ import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
 import { makeReasoningSeal } from "../src/inference/answer/reasoning-seal.ts";
 import { makeOrder } from "../src/inference/requests/make-order.ts";
-import type { ParsedOrder, WrittenOrder } from "../src/inference/requests/order.ts";
-import type { OrderContext } from "../src/inference/requests/order-context.ts";
+import type { OrderContext, ParsedOrder, WrittenOrder } from "../src/inference/requests/order.ts";
 import type { JsonObject } from "../src/json-object.ts";
 
 /** Models and a context for tests of orders. */

@@ -18,9 +18,8 @@ import { CallTrace } from "./call-trace.ts";
 import { type Conclusion, conclude, type Ended, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
 import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { GivenUp, startDeadline } from "./deadline.ts";
-import type { InferenceRoute } from "./inference-route.ts";
-import type { InferenceRequest } from "./request.ts";
-import { nextModel } from "./requests/next-model.ts";
+import type { InferenceRequest, InferenceRoute } from "./request.ts";
+import { nextModel } from "./requests/find-model.ts";
 import { type Order, type WrittenOrder, withoutFallback } from "./requests/order.ts";
 
 /**

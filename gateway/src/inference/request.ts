@@ -4,7 +4,9 @@ import type { WhenSent } from "../load/answer-memory.ts";
 import type { BodyShare } from "../load/body-memory.ts";
 import type { PaidRequest } from "../top-up/paid-request.ts";
 import type { Trace } from "../tracing.ts";
-import type { InferenceRoute } from "./inference-route.ts";
+import type { BodyParser } from "./requests/body-job.ts";
+import type { ParsedOrder } from "./requests/order.ts";
+import type { ElementKind } from "./stream/json-elements.ts";
 
 /** An authenticated request. */
 export type InferenceRequest = {
@@ -39,4 +41,16 @@ export type InferenceRequest = {
   renewed(): InferenceRequest;
   /** The headers that every response has. */
   headers: Readonly<Record<string, string>>;
+};
+
+/** The parts of a metered endpoint that the request path needs. */
+export type InferenceRoute = BodyParser<ParsedOrder> & {
+  /** The endpoint's name in holds, receipts and idempotency keys. It is stored: never change it. */
+  name: string;
+  /** The answer's bytes go to the client as they come, whatever the request said. */
+  passesThrough: boolean;
+  /** The list or text in a whole JSON answer that was asked for; null where answers are bytes only. */
+  content: { field: "choices" | "data" | "images" | "text"; elements: ElementKind } | null;
+  /** The fields of a whole JSON answer that a client gets to see. */
+  answerFields: readonly string[];
 };

@@ -19,8 +19,8 @@ import { failureEnding, failureError, UnusableAnswer } from "./answer/failure.ts
 import { Call } from "./call.ts";
 import { answerKind } from "./charge/conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
+import { nextModel } from "./requests/find-model.ts";
 import { makeOrder } from "./requests/make-order.ts";
-import { nextModel } from "./requests/next-model.ts";
 import { mostTokens, ordersOf, usedTerms, type WrittenOrder } from "./requests/order.ts";
 import { readBodyOf, requireParsed } from "./requests/read-body.ts";
 

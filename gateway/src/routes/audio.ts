@@ -2,8 +2,7 @@ import { transcriptionAnswer } from "@inference/protocol/wire/answers";
 import { speechRequest } from "@inference/protocol/wire/speech";
 import { transcriptionRequest } from "@inference/protocol/wire/transcriptions";
 import { json, ok } from "../docs/operation.ts";
-import { parseSpeechOrder } from "../inference/requests/speech.ts";
-import { parseTranscriptionOrder } from "../inference/requests/transcription.ts";
+import { parseSpeechOrder, parseTranscriptionOrder } from "../inference/requests/audio.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
 export const createSpeech = meteredEndpoint({

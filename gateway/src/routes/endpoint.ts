@@ -1,6 +1,6 @@
 import type { Operation } from "../docs/operation.ts";
 import type { App, GatewayContext } from "../http/context.ts";
-import type { InferenceRoute } from "../inference/inference-route.ts";
+import type { InferenceRoute } from "../inference/request.ts";
 import type { BodyParser } from "../inference/requests/body-job.ts";
 import { errorsOf } from "./endpoint-errors.ts";
 

@@ -3,11 +3,12 @@ import { imageEditRequest, imagesEditsRequest, imageUpscaleRequest } from "@infe
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
 import { imagesRequest } from "@inference/protocol/wire/images";
 import { json, ok } from "../docs/operation.ts";
-import { parseImageEditOrder } from "../inference/requests/image-edit.ts";
-import { parseImageGenerateOrder } from "../inference/requests/image-generate.ts";
-import { parseImageUpscaleOrder } from "../inference/requests/image-upscale.ts";
-import { parseImagesOrder } from "../inference/requests/images.ts";
-import { parseImagesEditsOrder } from "../inference/requests/images-edits.ts";
+import {
+  parseImageEditOrder,
+  parseImagesEditsOrder,
+  parseImageUpscaleOrder,
+} from "../inference/requests/image-edits.ts";
+import { parseImageGenerateOrder, parseImagesOrder } from "../inference/requests/images.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
 export const createImage = meteredEndpoint({

@@ -6,8 +6,7 @@ import {
   messagesRequest,
 } from "@inference/protocol/wire/messages";
 import { json, ok } from "../docs/operation.ts";
-import { parseCountTokens } from "../inference/requests/count-tokens.ts";
-import { parseMessagesOrder } from "../inference/requests/messages.ts";
+import { parseCountTokens, parseMessagesOrder } from "../inference/requests/messages.ts";
 import { chatContent } from "./chat-completions.ts";
 import { apiPrefixes, endpoint } from "./endpoint.ts";
 import { readFreeBody } from "./free-body.ts";

@@ -20,7 +20,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
-import { type KeyNeeds, refusedByKey } from "../inference/admission/key-refusal.ts";
+import { type KeyNeeds, refusedByKey } from "../inference/admission/refusal.ts";
 import type { RelayClient } from "./relay-client.ts";
 import { withCredit } from "./relayed.ts";
 import { PAYMENT_SIGNATURE, type Paid, quoteOf, readPayment, responseHeader } from "./x402.ts";

@@ -4,7 +4,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import { zeroAddress } from "viem";
 import { mediaTypeOf, readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
-import type { InferenceRoute } from "../inference/inference-route.ts";
+import type { InferenceRoute } from "../inference/request.ts";
 import { makeOrder } from "../inference/requests/make-order.ts";
 import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 import { PAYMENT_SIGNATURE, quoteOf, requiredHeader, requirementsOf } from "./x402.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { joinBytes } from "../../src/bytes.ts";
 import type { AnswerWriter, WriterContext } from "../../src/inference/stream/answer-writer.ts";
-import { eventTap } from "../../src/inference/stream/event-tap.ts";
+import { eventTap } from "../../src/inference/stream/tap.ts";
 import { quoteText } from "../../src/pricing/quote.ts";
 import { bytesOf, DONE, deltaJson, event, noSecrets, textOf, usageEvent } from "../metering/streams.ts";
 

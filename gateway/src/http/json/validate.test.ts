@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
 import { chatRequest } from "@inference/protocol/wire/chat";
-import { chatRefusals } from "../../inference/requests/chat-fields.ts";
+import { chatRefusals } from "../../inference/requests/chat.ts";
 import type { JsonObject } from "../../json-object.ts";
 import { fieldValidator, validate } from "./validate.ts";
 

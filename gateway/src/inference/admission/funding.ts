@@ -7,7 +7,7 @@ import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";
-import { type Refused, refusedByKey, refusedError, shortOf } from "./key-refusal.ts";
+import { type Refused, refusedByKey, refusedError, shortOf } from "./refusal.ts";
 
 /** The payer of a request, and its key at the provider. */
 export type Funding = {

@@ -13,7 +13,7 @@ import type { Gateway } from "../../gateway.ts";
 import { holdDetail } from "../charge/receipt.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";
-import { refusedError } from "./key-refusal.ts";
+import { refusedError } from "./refusal.ts";
 
 /** `availableNanoUsd` is undefined if a capacity pays. */
 export type Held = { server: OpenOffer | null; availableNanoUsd: NanoUsd | undefined };

@@ -5,7 +5,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import { dayNumber } from "@inference/protocol/window";
 import type { Gateway } from "../../gateway.ts";
 import type { TokenUsage } from "../../pricing/usage.ts";
-import type { InferenceRoute } from "../inference-route.ts";
+import type { InferenceRoute } from "../request.ts";
 import type { Order, TriedModel } from "../requests/order.ts";
 import type { Conclusion, Ending } from "./conclusion.ts";
 

@@ -6,7 +6,7 @@ import { joinBytes } from "../../bytes.ts";
 import { parseForm } from "../../http/form.ts";
 import { parseJsonBody } from "../../http/json/parse-json-body.ts";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
-import type { OrderContext } from "./order-context.ts";
+import type { OrderContext } from "./order.ts";
 
 /** An endpoint's reader of bodies. */
 export type BodyParser<T> = {

@@ -1,17 +1,103 @@
 import { fail } from "@inference/protocol/errors";
 import { chatRequest, veniceParameters } from "@inference/protocol/wire/chat";
-import { fieldValidator } from "../../http/json/validate.ts";
-import { isJsonObject, type JsonObject } from "../../json-object.ts";
-import { chatRefusals, chatRules, veniceRules } from "./chat-fields.ts";
+import { type FieldRefusal, fieldValidator } from "../../http/json/validate.ts";
+import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
 import { unknownMembers } from "./chat-messages.ts";
-import { writeChatOrder } from "./chat-order.ts";
-import { withFallbacks } from "./fallback-models.ts";
-import { findModel } from "./find-model.ts";
-import { readMaxTokens } from "./max-tokens.ts";
-import type { ChatOrder } from "./order.ts";
-import type { OrderContext } from "./order-context.ts";
+import { readMaxTokens, writeChatOrder } from "./chat-order.ts";
+import { findModel, withFallbacks } from "./find-model.ts";
+import type { ChatOrder, OrderContext } from "./order.ts";
 import { isResponsesBody, parseResponsesAsChat } from "./responses.ts";
-import { dropped, sortFields } from "./sort-fields.ts";
+import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+const off = oneOf(false, "off");
+const search = "Search the web yourself and put what you found into `messages`.";
+
+/** Fields of other chat APIs, and whether they are dropped or refused. A field in no table is refused. */
+export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["anon_user_id", dropped()],
+  ["safety_identifier", dropped()],
+  ["metadata", dropped()],
+  ["chat_id", dropped()],
+  ["session_id", dropped()],
+  ["id", dropped()],
+  ["prompt_cache_retention", dropped()],
+  ["prompt_cache_options", dropped()],
+  ["cache_control", dropped()],
+  ["client_metadata", dropped()],
+  ["trace", dropped()],
+  ["include_reasoning", dropped()],
+  [
+    "thinking",
+    unsupported("Send `reasoning_effort`, for instance `none`.", (value) => asObject(value)?.type === "enabled"),
+  ],
+  ["store", unsupported("Nothing is stored: send `false` or leave it out.", oneOf(false))],
+  ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
+  ["modalities", unsupported("Answers are text: leave it out.", (value) => JSON.stringify(value) === '["text"]')],
+  ["logit_bias", unsupported("Leave it out.", isEmpty)],
+  ["audio", unpriced("For speech, send the text to /v1/audio/speech.")],
+  ["prediction", unpriced("Leave it out.")],
+  ["web_search_options", unpriced(search)],
+  ["web_search", unpriced(search, off)],
+  ["enable_web_search", unpriced(search, off)],
+  ["enable_web_scraping", unpriced(search, off)],
+  ["enable_x_search", unpriced(search, off)],
+  ["search_parameters", unpriced(search)],
+  ["plugins", unpriced("Leave it out.", isEmpty)],
+  ["character_slug", unpriced("Write the character into a system message.")],
+  ["functions", unsupported("Send `tools`.", isEmpty)],
+  ["function_call", unsupported("Send `tool_choice`.")],
+  ["best_of", unsupported("Send `n`.", oneOf(1))],
+  ["input", unsupported("Send `messages`.")],
+  ["prompt", unsupported("Send `messages`.")],
+  ["max_output_tokens", unsupported("Send `max_completion_tokens`.")],
+  ["fallbacks", unsupported("Send `models`.", isEmpty)],
+  ["route", unsupported("Leave it out: `models` is enough.", oneOf("fallback"))],
+  ["provider", unsupported("Leave it out.", isEmpty)],
+  ["transforms", unsupported("Shorten `messages` yourself.", isEmpty)],
+  ["echo", unsupported("Leave it out.", oneOf(false))],
+  ["include", unsupported("Leave it out.", isEmpty)],
+  ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
+]);
+
+/** Members of `venice_parameters` that are not sent on. One in neither table is dropped, as the provider would drop it. */
+const veniceRules: ReadonlyMap<string, FieldRule> = new Map([
+  [
+    "include_venice_system_prompt",
+    unpriced("The provider's own prompt is switched off, because you would pay for it: send `false`.", oneOf(false)),
+  ],
+  ["enable_web_search", unpriced(search, off)],
+  ["enable_web_scraping", unpriced(search, off)],
+  ["enable_x_search", unpriced(search, off)],
+  ["character_slug", unpriced("Write the character into a system message.")],
+  ["enable_e2ee", unsupported("The gateway reads answers to meter them: send `false` or leave it out.", oneOf(false))],
+]);
+
+export const chatRefusals: readonly FieldRefusal[] = [
+  {
+    at: /^tools\[\d+\]\.type$/,
+    code: "unpriced_option",
+    advice: "only tools of type `function` are served; tools that the provider runs have a price that is not modelled.",
+  },
+  {
+    at: /\.cache_control\.ttl$/,
+    code: "unpriced_option",
+    advice: "a longer life in the cache has a price that is not modelled. Send `5m` or leave it out.",
+  },
+  {
+    at: /^messages\[\d+\]\.content\[\d+\]\.type$/,
+    code: "unsupported_parameter",
+    advice:
+      "parts can be `text`, and in a user's message `image_url`, `input_audio` or `video_url`. Send a file as text.",
+  },
+  {
+    at: /^messages\[\d+\]\.function_call(\.|$)/,
+    code: "unsupported_parameter",
+    advice: "send `tool_calls`.",
+  },
+];
 
 const validate = fieldValidator(chatRequest, chatRefusals);
 

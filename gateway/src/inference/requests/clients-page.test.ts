@@ -7,12 +7,9 @@ import { messagesRequest } from "@inference/protocol/wire/messages";
 import { responsesRequest } from "@inference/protocol/wire/responses";
 import * as z from "zod";
 import { context, orderWith } from "../../../test/models.ts";
-import { parseChatOrder } from "./chat.ts";
-import { chatRules } from "./chat-fields.ts";
-import { parseMessagesOrder } from "./messages.ts";
-import { messagesRules } from "./messages-fields.ts";
-import { parseResponsesOrder } from "./responses.ts";
-import { responsesRules } from "./responses-fields.ts";
+import { chatRules, parseChatOrder } from "./chat.ts";
+import { messagesRules, parseMessagesOrder } from "./messages.ts";
+import { parseResponsesOrder, responsesRules } from "./responses.ts";
 
 const page = readFileSync(new URL("../../../../docs/clients.md", import.meta.url), "utf8");
 const messages = [{ role: "user", content: "Hi" }];

@@ -3,8 +3,7 @@ import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
 import { validate } from "../../http/json/validate.ts";
 import { embeddingBound } from "../../pricing/bound.ts";
 import { findModel } from "./find-model.ts";
-import { type ParsedOrder, writeBody } from "./order.ts";
-import type { OrderContext } from "./order-context.ts";
+import { type OrderContext, type ParsedOrder, writeBody } from "./order.ts";
 import { dropped, type FieldRule, sortFields, unsupported } from "./sort-fields.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([

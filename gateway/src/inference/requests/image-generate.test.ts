@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, orderWith, refused } from "../../../test/models.ts";
-import * as route from "./image-generate.ts";
+import * as route from "./images.ts";
 
 const parseImageGenerateOrder = orderWith(route.parseImageGenerateOrder);
 

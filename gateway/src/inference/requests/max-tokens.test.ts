@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { context, models, orderWith, refused } from "../../../test/models.ts";
 import { parseJsonBody } from "../../http/json/parse-json-body.ts";
 import * as route from "./chat.ts";
-import { readMaxTokens } from "./max-tokens.ts";
+import { readMaxTokens } from "./chat-order.ts";
 
 const parseChatOrder = orderWith(route.parseChatOrder);
 

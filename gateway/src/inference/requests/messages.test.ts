@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, orderWith, refused } from "../../../test/models.ts";
-import { parseCountTokens } from "./count-tokens.ts";
 import * as route from "./messages.ts";
+import { parseCountTokens } from "./messages.ts";
 
 const parseMessagesOrder = orderWith(route.parseMessagesOrder);
 

@@ -1,17 +1,53 @@
 import { fail } from "@inference/protocol/errors";
-import type { ChatRequest } from "@inference/protocol/wire/chat";
-import { type CountTokensRequest, type MessagesRequest, messagesRequest } from "@inference/protocol/wire/messages";
-import { fieldValidator } from "../../http/json/validate.ts";
+import type { ChatMessage, ChatRequest } from "@inference/protocol/wire/chat";
+import {
+  type CountTokensRequest,
+  countTokensRequest,
+  type MessagesBlock,
+  type MessagesMessage,
+  type MessagesRequest,
+  messagesRequest,
+} from "@inference/protocol/wire/messages";
+import { type FieldRefusal, fieldValidator } from "../../http/json/validate.ts";
 import type { JsonObject } from "../../json-object.ts";
-import { type ChatTerms, limitHeader, writeChatOrder } from "./chat-order.ts";
-import { withFallbacks } from "./fallback-models.ts";
-import { findModel } from "./find-model.ts";
-import { modelMaxTokens } from "./max-tokens.ts";
-import { messagesRefusals, messagesRules } from "./messages-fields.ts";
-import { readMessagesOf, textContent } from "./messages-messages.ts";
-import type { ChatOrder } from "./order.ts";
-import type { OrderContext } from "./order-context.ts";
-import { dropped, sortFields } from "./sort-fields.ts";
+import { type ChatTerms, limitHeader, modelMaxTokens, writeChatOrder } from "./chat-order.ts";
+import { findModel, withFallbacks } from "./find-model.ts";
+import { type ChatOrder, type OrderContext, writeBody } from "./order.ts";
+import type { OpenReasoning } from "./responses-messages.ts";
+import { dropped, type FieldRule, sortFields, unpriced } from "./sort-fields.ts";
+
+/** Fields of the Messages API that have a price. Others that are not used are dropped and named. */
+export const messagesRules: ReadonlyMap<string, FieldRule> = new Map([
+  [
+    "mcp_servers",
+    unpriced("Run the tools yourself and send them in `tools`.", (value) => Array.isArray(value) && value.length === 0),
+  ],
+  [
+    "service_tier",
+    unpriced(
+      "Send `auto` or `standard_only`, or leave it out.",
+      (value) => value === "auto" || value === "standard_only",
+    ),
+  ],
+]);
+
+const messagesRefusals: readonly FieldRefusal[] = [
+  {
+    at: /^tools\[\d+\]\.input_schema$/,
+    code: "unpriced_option",
+    advice: "a tool needs an `input_schema`. Tools that the provider runs have a price that is not modelled.",
+  },
+  {
+    at: /\.source(\.type)?$/,
+    code: "unsupported_parameter",
+    advice: "images can be `base64` or `url`, and documents `text`. Send other files as text.",
+  },
+  {
+    at: /^messages\[\d+\]\.content\[\d+\](\.content\[\d+\])?\.type$/,
+    code: "unsupported_parameter",
+    advice: "blocks can be `text`, `image`, `document` with text, `tool_use`, `tool_result` and `thinking`.",
+  },
+];
 
 const validate = fieldValidator(messagesRequest, messagesRefusals);
 const names = { messages: "messages", maxTokens: "max_tokens" };
@@ -50,11 +86,7 @@ function parseMessages(body: JsonObject, context: OrderContext): ChatOrder {
 }
 
 /** The model, the messages and the tools, as chat has them. */
-export function readConversation(
-  request: CountTokensRequest,
-  model: ChatTerms["model"],
-  context: OrderContext,
-): ChatRequest {
+function readConversation(request: CountTokensRequest, model: ChatTerms["model"], context: OrderContext): ChatRequest {
   const owner = { account: context.account, model: model.id };
   const messages = readMessagesOf(request.messages, (sealed) => context.reasoningSeal.open(owner, sealed));
   const { system, output_config: output } = request;
@@ -105,4 +137,129 @@ function effortOf({ thinking, output_config, max_tokens }: MessagesRequest): Pic
   if (thinking?.type !== "enabled" || thinking.budget_tokens == null) return {};
   const share = thinking.budget_tokens / max_tokens;
   return { reasoning_effort: share < 1 / 3 ? "low" : share < 2 / 3 ? "medium" : "high" };
+}
+
+const validateCount = fieldValidator(countTokensRequest, messagesRefusals);
+
+/** The bytes of a token in English text and in code, about. */
+const BYTES_PER_TOKEN = 4;
+const TOKENS_PER_IMAGE = 1600;
+
+/** POST /messages/count_tokens: an estimate from the prompt that the same body would have as a message. */
+export function parseCountTokens(body: unknown, context: OrderContext): number {
+  const { known } = sortFields(body, countTokensRequest.shape, messagesRules, dropped());
+  const model = findModel(known.model, "text", context);
+  return estimatePrompt(readConversation(validateCount(known), model, context));
+}
+
+/** An estimate of a prompt's tokens: its texts with what is around them, and its images. */
+function estimatePrompt(chat: ChatRequest): number {
+  let images = 0;
+  const messages = chat.messages.map((message): ChatMessage => {
+    if (message.role !== "user" || typeof message.content === "string") return message;
+    const content = message.content.filter(({ type }) => type === "text");
+    images += message.content.length - content.length;
+    return { ...message, content };
+  });
+  return Math.ceil(writeBody({ ...chat, messages }).length / BYTES_PER_TOKEN) + TOKENS_PER_IMAGE * images;
+}
+
+type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
+type TextPart = Extract<UserPart, { type: "text" }>;
+type Shown = Extract<MessagesBlock, { type: "text" | "image" | "document" }>;
+type Cached = { cache_control?: { type: string } | null | undefined };
+
+/**
+ * The messages of a chat request, made of those of the Messages API. The results of tools are messages of their own,
+ * before the rest of the user's message that brings them.
+ */
+function readMessagesOf(given: readonly MessagesMessage[], openReasoning: OpenReasoning): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  for (const { role, content } of given) {
+    const blocks: readonly MessagesBlock[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    if (role === "assistant") messages.push(...assistantMessage(blocks, openReasoning));
+    else if (role === "system") messages.push({ role, content: textContent(blocks.filter(isText)) });
+    else messages.push(...userMessages(blocks));
+  }
+  return messages;
+}
+
+/** A text, or its parts where they say what to cache. */
+export function textContent(content: string | readonly Extract<Shown, { type: "text" }>[]): string | TextPart[] {
+  if (typeof content === "string") return content;
+  const parts = content.map(({ text, ...block }) => textPart(text, block));
+  const [first] = parts;
+  if (first === undefined) return "";
+  return parts.length === 1 && first.cache_control === undefined ? first.text : parts;
+}
+
+function assistantMessage(blocks: readonly MessagesBlock[], openReasoning: OpenReasoning): ChatMessage[] {
+  const said: string[] = [];
+  const reasoning: string[] = [];
+  const calls: { id: string; type: "function"; function: { name: string; arguments: string } }[] = [];
+  for (const block of blocks) {
+    if (block.type === "text") said.push(block.text);
+    else if (block.type === "thinking" && block.signature != null) {
+      const thought = openReasoning(block.signature);
+      if (thought !== null) reasoning.push(thought);
+    } else if (block.type === "tool_use") {
+      const { id, name, input } = block;
+      calls.push({ id, type: "function", function: { name, arguments: JSON.stringify(input) } });
+    }
+  }
+  if (said.length === 0 && calls.length === 0) return [];
+  return [
+    {
+      role: "assistant",
+      content: said.length === 0 ? null : said.join(""),
+      ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+  ];
+}
+
+function userMessages(blocks: readonly MessagesBlock[]): ChatMessage[] {
+  const results: ChatMessage[] = [];
+  const rest: UserPart[] = [];
+  for (const block of blocks) {
+    if (block.type === "tool_result") {
+      const { tool_use_id, content, is_error } = block;
+      const shown: readonly Shown[] = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+      const said = [is_error === true ? "Error: " : ""];
+      for (const inner of shown) {
+        if (inner.type === "image") rest.push(imagePart(inner));
+        else said.push(shownText(inner));
+      }
+      results.push({ role: "tool", tool_call_id: tool_use_id, content: said.join("") });
+    } else if (block.type === "image") rest.push(imagePart(block));
+    else if (block.type === "text" || block.type === "document") rest.push(textPart(shownText(block), block));
+  }
+  if (rest.length === 0) return results;
+  const [only] = rest;
+  const isPlain = rest.length === 1 && only?.type === "text" && only.cache_control === undefined;
+  return [...results, { role: "user", content: isPlain ? only.text : rest }];
+}
+
+function shownText(block: Extract<Shown, { type: "text" | "document" }>): string {
+  if (block.type === "text") return block.text;
+  return block.title == null ? block.source.data : `${block.title}\n\n${block.source.data}`;
+}
+
+function textPart(text: string, block: Cached): TextPart {
+  return { type: "text", text, ...cached(block) };
+}
+
+function imagePart(block: Extract<Shown, { type: "image" }>): UserPart {
+  const { source } = block;
+  const url = source.type === "url" ? source.url : `data:${source.media_type};base64,${source.data}`;
+  return { type: "image_url", image_url: { url }, ...cached(block) };
+}
+
+/** A longer life in the cache is not served: the usual one is asked for. */
+function cached({ cache_control }: Cached): { cache_control?: { type: "ephemeral" } } {
+  return cache_control == null ? {} : { cache_control: { type: "ephemeral" } };
+}
+
+function isText(block: MessagesBlock): block is Extract<Shown, { type: "text" }> {
+  return block.type === "text";
 }

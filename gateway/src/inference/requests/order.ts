@@ -1,6 +1,8 @@
 import type { UsedModel } from "@inference/ledger/commands";
-import type { Model } from "@inference/protocol/model";
+import type { Model, PriceSnapshot } from "@inference/protocol/model";
+import type { Aliases } from "../../catalogue/aliases.ts";
 import type { HoldTerms, Quote, QuoteTerms } from "../../pricing/quote.ts";
+import type { ReasoningSeal } from "../answer/reasoning-seal.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
 import type { LoweredTools } from "./responses-tools.ts";
@@ -41,7 +43,7 @@ export type ParsedOrder = OrderFields & {
 /** A chat order. The output limit is the last member of its body. */
 export type ChatOrder = ParsedOrder & { terms: Extract<QuoteTerms, { kind: "text" }> };
 
-export type AnswerApi = { name: "messages" } | { name: "responses"; tools: LoweredTools; echo: ResponsesEcho };
+type AnswerApi = { name: "messages" } | { name: "responses"; tools: LoweredTools; echo: ResponsesEcho };
 
 /** A request that was parsed, checked and priced. Nothing else of the client's body is kept. */
 export type Order = OrderFields & {
@@ -67,7 +69,7 @@ export type WrittenOrder = Order & {
 };
 
 /** An output limit that the gateway may choose. */
-export type LimitChoice = {
+type LimitChoice = {
   /** A smaller one is not worth a request. */
   leastTokens: number;
   /** The order with a smaller output limit. */
@@ -109,3 +111,28 @@ export function ordersOf<O extends Order>(order: O): (O | WrittenOrder)[] {
 export function writeBody(fields: object): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(fields));
 }
+
+/** The other parts of an order, besides the client's body. */
+export type OrderContext = {
+  snapshot: PriceSnapshot;
+  /** They take precedence over ids. */
+  aliases: Aliases;
+  /**
+   * The account's pseudonym, sent as `user` if the endpoint has that field: the provider can then block one customer
+   * without the others.
+   */
+  user: string;
+  /** The partition of the account or identity. */
+  account: string;
+  /** Opens the reasoning of earlier answers. */
+  reasoningSeal: ReasoningSeal;
+  /** The output limit of a Responses request that has none. */
+  defaultOutputTokens: number;
+  /**
+   * The operator's fields for every chat body, such as those that switch hidden prompts off. They win over the
+   * client's.
+   */
+  chatExtras: Readonly<Record<string, unknown>>;
+  /** The provider's name for the output limit; `max_completion_tokens` if the operator did not set it. */
+  chatOutputField?: "max_tokens" | "max_completion_tokens";
+};

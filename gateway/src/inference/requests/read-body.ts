@@ -3,7 +3,7 @@ import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
 import { type BodyJob, type BodyParser, type ReadBody, readBody, readForm, type SentBodyJob } from "./body-job.ts";
-import type { OrderContext } from "./order-context.ts";
+import type { OrderContext } from "./order.ts";
 
 /**
  * Reads the body of an account or identity: a small one at once, a larger one when it is its sender's turn, and one

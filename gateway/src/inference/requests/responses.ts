@@ -1,18 +1,52 @@
 import type { ChatRequest } from "@inference/protocol/wire/chat";
 import { type ResponsesItem, type ResponsesRequest, responsesRequest } from "@inference/protocol/wire/responses";
-import { fieldValidator } from "../../http/json/validate.ts";
+import { type FieldRefusal, fieldValidator } from "../../http/json/validate.ts";
 import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
 import type { ResponsesEcho } from "../stream/responses-writer.ts";
-import { type ChatTerms, limitHeader, withOutputLimit, writeChatOrder } from "./chat-order.ts";
-import { withFallbacks } from "./fallback-models.ts";
-import { findModel } from "./find-model.ts";
-import { modelMaxTokens } from "./max-tokens.ts";
-import type { ChatOrder } from "./order.ts";
-import type { OrderContext } from "./order-context.ts";
-import { responsesRefusals, responsesRules, unknownField } from "./responses-fields.ts";
+import { type ChatTerms, limitHeader, modelMaxTokens, withOutputLimit, writeChatOrder } from "./chat-order.ts";
+import { findModel, withFallbacks } from "./find-model.ts";
+import type { ChatOrder, OrderContext } from "./order.ts";
 import { readItems } from "./responses-messages.ts";
 import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
-import { sortFields } from "./sort-fields.ts";
+import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+
+const wholeHistory = "Nothing is stored here: send the whole conversation in `input`, and `store: false`.";
+
+/** Fields of the Responses API that are not used. A field in no table is dropped and named, because none is sent on. */
+export const responsesRules: ReadonlyMap<string, FieldRule> = new Map([
+  ["store", unsupported(`${wholeHistory} Leave \`store\` out or send \`false\`.`, oneOf(false))],
+  ["previous_response_id", unsupported(wholeHistory)],
+  ["conversation", unsupported(wholeHistory)],
+  ["prompt", unsupported("Nothing is stored here: send the text of the prompt in `instructions` and `input`.")],
+  ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
+  ["truncation", unsupported("Shorten `input` yourself, and send `disabled`.", oneOf("disabled"))],
+  ["max_tokens", unsupported("Send `max_output_tokens`.")],
+  ["max_completion_tokens", unsupported("Send `max_output_tokens`.")],
+  ["n", unsupported("There is one answer: leave it out.", oneOf(1))],
+  ["response_format", unsupported("Send `text.format`.")],
+  ["messages", unsupported("Send `input`.")],
+  ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
+]);
+
+/** Any field that is in no table. */
+const unknownField: FieldRule = dropped();
+
+const text = "parts can be `input_text`, `output_text` and `refusal`, and in a user's message `input_image`.";
+
+const responsesRefusals: readonly FieldRefusal[] = [
+  {
+    at: /^input\[\d+\]\.(content|output)\[\d+\]\.type$/,
+    code: "unsupported_parameter",
+    advice: `${text} Send a file as text.`,
+  },
+  {
+    at: /^input\[\d+\]\.type$/,
+    code: "unsupported_parameter",
+    advice:
+      "items of this type are not served. For `item_reference`, send `store: false`: then clients send the items " +
+      "themselves. For `compaction`, send the conversation.",
+  },
+];
 
 const validate = fieldValidator(responsesRequest, responsesRefusals);
 

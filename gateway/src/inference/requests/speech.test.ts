@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, orderWith, refused } from "../../../test/models.ts";
-import * as route from "./speech.ts";
+import * as route from "./audio.ts";
 
 const parseSpeechOrder = orderWith(route.parseSpeechOrder);
 

@@ -4,10 +4,10 @@ import { GatewayError } from "@inference/protocol/errors";
 import { wav } from "../../../test/audio.ts";
 import { context, refused } from "../../../test/models.ts";
 import { parseForm } from "../../http/form.ts";
+import { parseTranscriptionOrder } from "./audio.ts";
 import { measureAudio } from "./audio-length.ts";
 import { readForm } from "./body-job.ts";
 import { makeOrder } from "./make-order.ts";
-import { parseTranscriptionOrder } from "./transcription.ts";
 import { writeForm } from "./write-form.ts";
 
 const parser = { name: "transcription", parse: parseTranscriptionOrder };

@@ -1,6 +1,5 @@
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { CallPiece, ContentPiece, TextKind } from "./choice-content.ts";
-import { createObjectScan, type ObjectScan } from "./object-scan.ts";
 
 /** A part of an answer, as other APIs have them: one after the other, each of one kind. */
 export type AnswerPart = TextPart | CallPart;
@@ -9,7 +8,7 @@ type TextPart = { [Kind in TextKind]: { kind: Kind; text: string } }[TextKind];
 export type CallPart = { kind: "call"; id: string; name: string; text: string };
 
 /** Is told of each part in turn. One part is open at a time. */
-export type PartSink = {
+type PartSink = {
   open(part: AnswerPart): void;
   /** The part's text already has the delta at its end. */
   delta(part: AnswerPart, delta: string): void;
@@ -21,7 +20,7 @@ export type PartSink = {
  * Makes parts of a chat answer's content. A chat answer may go on with any of its calls at any time. The first of
  * interleaved calls is passed on at once, the others when the first is complete.
  */
-export type AnswerParts = {
+type AnswerParts = {
   /** False if a piece cannot be written, or if there are more than 1,024. Nothing may be added after that. */
   add(content: readonly ContentPiece[]): boolean;
   /** @param isWhole False if the answer stopped at its limit. */
@@ -160,4 +159,46 @@ function isAnother(call: Call, { id, name, text }: CallPiece): boolean {
 /** Whether nothing can follow in a part: text may always be followed by another part, a call when it is an object. */
 function isComplete(part: Part): boolean {
   return part.kind !== "call" || part.scan.isWhole();
+}
+
+/** Finds the end of a JSON object in a text that comes in pieces. Each character is read once. */
+type ObjectScan = {
+  add(piece: string): void;
+  /** Whether the object has ended. False for a text that does not begin with an object. */
+  isWhole(): boolean;
+};
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+function createObjectScan(): ObjectScan {
+  let depth = 0;
+  let inString = false;
+  let isEscaped = false;
+  let state: "before" | "inside" | "whole" | "other" = "before";
+
+  function read(code: number): void {
+    if (inString) {
+      if (isEscaped) isEscaped = false;
+      else if (code === BACKSLASH) isEscaped = true;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === OPEN_OBJECT) depth++;
+    else if (code === CLOSE_OBJECT && --depth === 0) state = "whole";
+  }
+
+  return {
+    add(piece) {
+      let at = 0;
+      if (state === "before") {
+        at = piece.search(/\S/);
+        if (at === -1) return;
+        state = piece.charCodeAt(at) === OPEN_OBJECT ? "inside" : "other";
+      }
+      for (; at < piece.length && state === "inside"; at++) read(piece.charCodeAt(at));
+    },
+    isWhole: () => state === "whole",
+  };
 }
