@@ -5,8 +5,7 @@ import { makeProviderBilling } from "@inference/gateway/operator/provider-billin
 import { configOf, parseSettings } from "@inference/gateway/settings";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
-import { type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles/all";
-import type { Profile } from "@inference/gateway/upstream/profiles/profile";
+import { type Profile, type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles";
 import { makeProvider } from "@inference/gateway/upstream/provider";
 import { seed } from "@inference/protocol/testing/seed";
 import { providerCopies } from "@inference/provider-simulator/copies/all";
