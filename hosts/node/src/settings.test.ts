@@ -8,11 +8,10 @@ import { limits } from "@inference/gateway/config";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
-import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkProvider } from "./check.ts";
-import { type NodeSettings, nodeSettings } from "./settings.ts";
-import { readSettingsFile } from "./settings-file.ts";
+import { openChain } from "./polling.ts";
+import { type NodeSettings, nodeSettings, readSettingsFile } from "./settings.ts";
 import { startProvider } from "./testing/site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));
