@@ -18,7 +18,7 @@ import { readSmallBody } from "../http/body.ts";
 import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
-import { requireRelay, withCredit } from "../top-up/relay-client.ts";
+import { requireRelay, withCredit } from "../top-up/relayed.ts";
 import { endpoint } from "./endpoint.ts";
 
 const group = "Top-ups";

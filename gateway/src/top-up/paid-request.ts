@@ -21,7 +21,8 @@ import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
 import { type KeyNeeds, refusedByKey } from "../inference/admission/refusal.ts";
-import { type RelayClient, withCredit } from "./relay-client.ts";
+import type { RelayClient } from "./relay-client.ts";
+import { withCredit } from "./relayed.ts";
 import { PAYMENT_SIGNATURE, type Paid, quoteOf, readPayment, responseHeader } from "./x402.ts";
 
 /** How long, and how often, a paid request waits for its credit. The ledger refuses one that is a minute old. */

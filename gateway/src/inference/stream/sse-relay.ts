@@ -1,10 +1,46 @@
+import type { ErrorBody } from "@inference/protocol/errors";
 import { createByteOutput } from "../../bytes.ts";
 import { isNothingDelivered } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
-import { readSseEvent, shownData } from "./sse-event.ts";
-import type { SseTally } from "./sse-tally.ts";
-import type { RelayOptions, Segment, SseRelay } from "./sse-tap.ts";
+import type { Charged } from "./answer-writer.ts";
+import { readSseEvent, type SseContentEvent, shownData } from "./sse-event.ts";
+import type { SseFault, SseTally, SseTapResult } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-json.ts";
+
+export type RelayOptions = {
+  /** The client asked for the usage event. */
+  includeUsage: boolean;
+  /** The usage and the charge that the usage event shows. */
+  charged(answer: Pick<SseTapResult, "usage" | "delivered">): Charged;
+  /** Our keys at the provider, which never pass. */
+  secrets: SecretFilter;
+};
+
+/** Writes what the client gets of a stream. Nothing is written after its end or its failure. */
+export type SseRelay = {
+  /** A segment begins. What is not read is a segment too. */
+  begin(): void;
+  /** Writes the segment's content. Returns why it cannot; null if it did. */
+  content(event: SseContentEvent, segment: Segment): SseFault | null;
+  /** The event with the content that the relay writes, which is what is delivered. */
+  counted(event: SseContentEvent): SseContentEvent;
+  /** Writes a segment without content: a comment, an id, or `[DONE]`. */
+  pass(segment: Segment): void;
+  /** The bytes end the last segment's line. */
+  endLine(bytes: Uint8Array): void;
+  /** The answer is whole: writes the usage, if the client asked for it. */
+  complete(): void;
+  /** Writes an error that ends the stream. */
+  fail(fault: SseFault, body: ErrorBody): void;
+  /** The bytes for the client since the last call. */
+  take(): Uint8Array | undefined;
+};
+
+/** The bytes of a segment in a chunk, and what they say. */
+export type Segment = { text: string; bytes: Uint8Array; start: number; end: number };
+
+/** Makes what writes the events for the client. */
+export type MakeRelay = (options: RelayOptions, tally: SseTally) => SseRelay;
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,8 @@
 import { type AnswerWriter, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
 import type { Choice, ContentPiece } from "./choice-content.ts";
 import { readSseEvent, type SseContentEvent } from "./sse-event.ts";
+import type { MakeRelay } from "./sse-relay.ts";
 import type { SseFault } from "./sse-tally.ts";
-import type { MakeRelay } from "./sse-tap.ts";
 
 /** A relay that writes a chat stream in the shape of another API. */
 export function writingRelay(writer: AnswerWriter): MakeRelay {
