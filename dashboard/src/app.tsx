@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { useStatus } from "./gateway.ts";
-import { Banner, Loading, Note } from "./parts.tsx";
+import { Banner, Button, Loading, Note } from "./parts.tsx";
 import { useRoute } from "./route.ts";
 import { Header } from "./shell/header.tsx";
 import { BottomBar, Links, Side } from "./shell/navigation.tsx";
@@ -57,11 +57,7 @@ export function App(): ReactNode {
       </Boundary>
     </main>
   );
-  const skip = (
-    <button type="button" className="skip" onClick={() => main.current?.focus()}>
-      Skip to the content
-    </button>
-  );
+  const skip = <Button text="Skip to the content" className="skip" act={() => main.current?.focus()} />;
   if (isLanding) {
     return (
       <div className="landing">
@@ -146,9 +142,7 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
       <Note kind="bad">
         <p>This page has failed: {String(this.state.error)}</p>
         <p>
-          <button type="button" onClick={() => location.reload()}>
-            Load it again
-          </button>
+          <Button text="Load it again" act={() => location.reload()} />
         </p>
       </Note>
     );

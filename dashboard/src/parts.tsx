@@ -1,8 +1,8 @@
 import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Check, Copy } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Check, Copy, type LucideIcon } from "lucide-react";
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { partsOfUsd } from "./format.ts";
 
 /** The title of a page, one sentence about it at most, and its actions. */
@@ -101,6 +101,17 @@ export function Amount({ nanoUsd, places }: { nanoUsd: number | bigint; places?:
   );
 }
 
+/** A name and its value, in a `dl.facts`. @param term The class of the name. */
+export function Fact({ name, value, term, className }: FactParts): ReactNode {
+  return (
+    <>
+      <dt className={term}>{name}</dt>
+      <dd className={className}>{value}</dd>
+    </>
+  );
+}
+type FactParts = { name: ReactNode; value: ReactNode; term?: string; className?: string };
+
 /** The place of something that is being read, in its final size. Appears after 150 ms. */
 export function Skeleton({ height = 20, width }: { height?: number; width?: number }): ReactNode {
   return <span className="skeleton" style={{ height, ...(width === undefined ? {} : { width }) }} />;
@@ -142,15 +153,15 @@ export function Read<T>({ from, what, height = 96, children }: ReadParts<T>): Re
 }
 type ReadParts<T> = { from: UseQueryResult<T>; what: string; height?: number; children: (data: T) => ReactNode };
 
+/** What went wrong, in words; nothing while `error` is null. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }): ReactNode {
+  if (error === null) return null;
   return (
     <Note kind="bad">
       <p>{textOf(error)}</p>
       {again === undefined ? null : (
         <p>
-          <button type="button" className="little" onClick={again}>
-            Try again
-          </button>
+          <Button text="Try again" className="little" act={again} />
         </p>
       )}
     </Note>
@@ -167,60 +178,37 @@ export function textOf(error: unknown): string {
 }
 
 const CONTRACT_ERRORS: Readonly<Record<string, string>> = {
-  ERC20InsufficientBalance: "The wallet does not have that many dollars on this chain. Nothing was sent.",
   ERC20InsufficientAllowance: "The payment was not approved for this amount. Nothing was sent: try again.",
   ZeroAmount: "The amount is zero. Nothing was sent.",
 };
 
-/** A field with its label, explanation and error. */
-export function Field({ label, about, error, children }: FieldParts): ReactNode {
-  const id = useId();
-  const [hint, wrong] = [`${id}-hint`, `${id}-wrong`];
-  const described = [about === undefined ? "" : hint, error === undefined ? "" : wrong].filter(Boolean).join(" ");
+/**
+ * A button. Without `act` it submits its form.
+ *
+ * @param label What screen readers say, where the button shows an icon alone.
+ * @param waits The text while its action runs, during which it is disabled; false: none runs.
+ */
+export function Button({ text, icon: Icon, label, act, waits = false, disabled, className, ...others }: ButtonParts) {
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      {children({
-        id,
-        "aria-invalid": error !== undefined,
-        ...(described === "" ? {} : { "aria-describedby": described }),
-      })}
-      {about === undefined ? null : (
-        <span id={hint} className="hint">
-          {about}
-        </span>
-      )}
-      {error === undefined ? null : (
-        <span id={wrong} className="badge bad">
-          {error}
-        </span>
-      )}
-    </div>
+    <button
+      {...others}
+      type={act === undefined ? "submit" : "button"}
+      className={className ?? (text === undefined ? "icon little" : undefined)}
+      aria-label={label}
+      disabled={disabled === true || waits !== false}
+      onClick={act === undefined ? undefined : () => act()}
+    >
+      {Icon === undefined ? null : <Icon />}
+      {waits === false ? text : waits}
+    </button>
   );
 }
-/** A field for a number with decimals, as the person types it. */
-export function DecimalField({ label, error, text, set }: DecimalParts): ReactNode {
-  return (
-    <Field label={label} error={error}>
-      {(props) => (
-        <input
-          {...props}
-          inputMode="decimal"
-          autoComplete="off"
-          value={text}
-          onChange={({ target }) => set(target.value)}
-        />
-      )}
-    </Field>
-  );
-}
-type DecimalParts = { label: string; error: string | undefined; text: string; set(text: string): void };
-
-type FieldParts = {
-  label: string;
-  about?: ReactNode;
-  error?: string | undefined;
-  children: (props: { id: string; "aria-invalid": boolean; "aria-describedby"?: string }) => ReactNode;
+type ButtonParts = Omit<ComponentProps<"button">, "type" | "onClick" | "children"> & {
+  text?: ReactNode;
+  icon?: LucideIcon;
+  label?: string | undefined;
+  act?: () => void;
+  waits?: string | false;
 };
 
 /** @param isIcon Without its label, beside a value. */
@@ -237,17 +225,14 @@ export function CopyButton({ text, label = "Copy", isIcon = false }: CopyParts):
       () => setSaid("Select it and copy it"),
     );
   };
-  const icon = said === "Copied" ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />;
   return (
-    <button
-      type="button"
+    <Button
+      icon={said === "Copied" ? Check : Copy}
+      text={isIcon ? undefined : <span aria-live="polite">{said ?? label}</span>}
       className={isIcon ? "icon little" : "plain little"}
-      aria-label={isIcon ? (said ?? label) : undefined}
-      onClick={copy}
-    >
-      {icon}
-      {isIcon ? null : <span aria-live="polite">{said ?? label}</span>}
-    </button>
+      label={isIcon ? (said ?? label) : undefined}
+      act={copy}
+    />
   );
 }
 
@@ -261,24 +246,4 @@ export function Meter({ used, whole }: { used: number; whole: number }): ReactNo
   );
 }
 
-/** One choice of a few, such as a range: radio buttons in a row. */
-export function Segments<T extends string>({ label, value, options, set }: SegmentParts<T>): ReactNode {
-  const name = useId();
-  return (
-    <fieldset className="segments" aria-label={label}>
-      {options.map(([option, text]) => (
-        <label key={option}>
-          <input type="radio" name={name} checked={option === value} onChange={() => set(option)} />
-          {text}
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-type SegmentParts<T> = {
-  label: string;
-  value: T;
-  options: readonly (readonly [T, string])[];
-  set: (value: T) => void;
-};
 type CopyParts = { text: string; label?: string; isIcon?: boolean };

@@ -5,9 +5,10 @@ import { useLocation } from "wouter";
 import { count, day } from "../format.ts";
 import { useStatus } from "../gateway.ts";
 import { Chart } from "../parts/chart.tsx";
+import { Segments, SelectField, TextField } from "../parts/form.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { stackOf } from "../parts/stack.ts";
-import { Amount, Card, Empty, Failure, Field, Head, Read, Segments, Stat } from "../parts.tsx";
+import { Amount, Button, Card, Empty, Failure, Head, Read, Stat } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import { NeedsAccount } from "../wallet/account-gate.tsx";
 import type { Session } from "../wallet/session.ts";
@@ -137,16 +138,13 @@ function Days({ range, change }: { range: Range; change: Choices["change"] }): R
   return (
     <div className="row">
       {(["from", "to"] as const).map((end) => (
-        <Field key={end} label={end === "from" ? "First day" : "Last day"}>
-          {(props) => (
-            <input
-              {...props}
-              type="date"
-              value={range[end]}
-              onChange={({ target }) => isDay(target.value) && change({ [end]: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          key={end}
+          label={end === "from" ? "First day" : "Last day"}
+          type="date"
+          text={range[end]}
+          set={(text) => isDay(text) && change({ [end]: text })}
+        />
       ))}
     </div>
   );
@@ -162,12 +160,10 @@ function Spend({ range, choices, nameOfKey, rows }: SpendParts): ReactNode {
       <Card title="Spend">
         <Empty
           action={
-            <button
-              type="button"
-              onClick={() => change({ range: "custom", from: daysBefore(range.to, 89), to: range.to })}
-            >
-              Widen to 90 days
-            </button>
+            <Button
+              text="Widen to 90 days"
+              act={() => change({ range: "custom", from: daysBefore(range.to, 89), to: range.to })}
+            />
           }
         >
           No requests from {words}.
@@ -215,38 +211,27 @@ function Filters({ choices: { filter, change }, nameOfKey, rows }: FilterParts):
   ] as const;
   return (
     <>
-      <button type="button" className="little" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-        <ListFilter aria-hidden="true" />
-        Filter
-      </button>
+      <Button icon={ListFilter} text="Filter" className="little" aria-expanded={isOpen} act={() => open(!isOpen)} />
       {isFiltered ? (
-        <button
-          type="button"
+        <Button
+          text="Clear filters"
           className="plain little"
-          onClick={() => change({ model: undefined, key_id: undefined, tag: undefined })}
-        >
-          Clear filters
-        </button>
+          act={() => change({ model: undefined, key_id: undefined, tag: undefined })}
+        />
       ) : null}
       {isOpen ? (
         <div className="fields filters">
           {fields.map(({ field, label, values }) => (
-            <Field key={field} label={label}>
-              {(props) => (
-                <select
-                  {...props}
-                  value={filter[field] ?? ""}
-                  onChange={({ target }) => change({ [field]: target.value === "" ? undefined : target.value })}
-                >
-                  <option value="">All</option>
-                  {values.map((value) => (
-                    <option key={value} value={value}>
-                      {field === "key_id" ? nameOfKey(value) : value}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <SelectField
+              key={field}
+              label={label}
+              value={filter[field] ?? ""}
+              options={[
+                ["", "All"],
+                ...values.map((value) => [value, field === "key_id" ? nameOfKey(value) : value] as const),
+              ]}
+              set={(value) => change({ [field]: value === "" ? undefined : value })}
+            />
           ))}
         </div>
       ) : null}
@@ -261,11 +246,11 @@ function Export({ session, range, filter }: { session: Session; range: Range; fi
   });
   return (
     <>
-      {download.error === null ? null : <Failure error={download.error} />}
+      <Failure error={download.error} />
       <Menu
         button={
           <button type="button" disabled={download.isPending}>
-            <Download aria-hidden="true" />
+            <Download />
             {download.isPending ? "Reading …" : "Export"}
           </button>
         }

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { readReceipts, useStatements } from "../account.ts";
 import { count, placesOf, when } from "../format.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Empty, Failure, Loading } from "../parts.tsx";
+import { Amount, Button, Empty, Failure, Loading } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Session } from "../wallet/session.ts";
 import { SETTLEMENT_STATES, settlementAt } from "./settlement.ts";
@@ -89,9 +89,7 @@ export function ReceiptTable({ session, range, filter, nameOfKey, listed }: Rece
       )}
       {pages.hasNextPage ? (
         <p>
-          <button type="button" disabled={pages.isFetching} onClick={() => void pages.fetchNextPage()}>
-            Older requests
-          </button>
+          <Button text="Older requests" disabled={pages.isFetching} act={() => void pages.fetchNextPage()} />
         </p>
       ) : null}
     </>

@@ -6,7 +6,7 @@ import { Link, useLocation } from "wouter";
 import { useReceipt } from "../account.ts";
 import { count, shortHex, when } from "../format.ts";
 import { gatewayRequest } from "../gateway.ts";
-import { Amount, CopyButton, Failure, Read, Stat } from "../parts.tsx";
+import { Amount, Button, CopyButton, Fact, Failure, Read, Stat } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Finding } from "../verify/check-receipt.ts";
 import { Findings } from "../verify/findings.tsx";
@@ -41,7 +41,7 @@ export function ReceiptPanel({ session, id, ids }: PanelParts): ReactNode {
             className="button plain little"
             aria-label="Close the receipt"
           >
-            <X aria-hidden="true" />
+            <X />
           </Link>
         </div>
       </div>
@@ -83,17 +83,14 @@ function Neighbours({ id, ids }: { id: string; ids: readonly string[] }): ReactN
       ["Next receipt (J)", below, ChevronDown],
     ] as const
   ).map(([label, path, Icon]) => (
-    <button
+    <Button
+      icon={Icon}
       key={label}
-      type="button"
-      className="icon little"
-      aria-label={label}
+      label={label}
       title={label}
       disabled={path === null}
-      onClick={() => path !== null && go(path)}
-    >
-      <Icon aria-hidden="true" />
-    </button>
+      act={() => path !== null && go(path)}
+    />
   ));
 }
 
@@ -188,39 +185,29 @@ function Facts({ receipt }: { receipt: Receipt }): ReactNode {
   const { tokens_prompt: input, tokens_completion: output, native_tokens_reasoning: reasoning } = receipt;
   return (
     <dl className="facts right part">
-      <dt>Reserved before the request</dt>
-      <dd>
-        <Amount nanoUsd={receipt.held_nano_usd} />
-      </dd>
-      <dt>Input, output</dt>
-      <dd>
-        {input === null ? "–" : `${count(input)}, ${count(output ?? 0)}`}
-        {reasoning === null || reasoning === 0 ? "" : ` (${count(reasoning)} reasoning)`}
-      </dd>
-      <dt>Took</dt>
-      <dd>
-        {ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`}
-        {streamed === true ? ", streamed" : ""}
-        {cancelled ? ", stopped by the client" : ""}
-      </dd>
-      {tag === null ? null : (
-        <>
-          <dt>Tag</dt>
-          <dd>{tag}</dd>
-        </>
-      )}
-      <dt>Served by</dt>
-      <dd>
-        <ServedBy by={receipt.served_by} />
-      </dd>
-      {rebate === 0 ? null : (
-        <>
-          <dt>Rebate, 10% in tokens</dt>
-          <dd>
-            <Amount nanoUsd={rebate} />
-          </dd>
-        </>
-      )}
+      <Fact name="Reserved before the request" value={<Amount nanoUsd={receipt.held_nano_usd} />} />
+      <Fact
+        name="Input, output"
+        value={
+          <>
+            {input === null ? "–" : `${count(input)}, ${count(output ?? 0)}`}
+            {reasoning === null || reasoning === 0 ? "" : ` (${count(reasoning)} reasoning)`}
+          </>
+        }
+      />
+      <Fact
+        name="Took"
+        value={
+          <>
+            {ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`}
+            {streamed === true ? ", streamed" : ""}
+            {cancelled ? ", stopped by the client" : ""}
+          </>
+        }
+      />
+      {tag === null ? null : <Fact name="Tag" value={tag} />}
+      <Fact name="Served by" value={<ServedBy by={receipt.served_by} />} />
+      {rebate === 0 ? null : <Fact name="Rebate, 10% in tokens" value={<Amount nanoUsd={rebate} />} />}
     </dl>
   );
 }
@@ -255,31 +242,43 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
         <Proved status={settlement.status} findings={checking.data} />
       </div>
       <dl className="facts trail">
-        <dt className={statement === null ? "" : "done"}>Statement</dt>
-        <dd>
-          {statement === null ? (
-            "none yet"
-          ) : (
+        <Fact
+          name="Statement"
+          value={
+            statement === null ? (
+              "none yet"
+            ) : (
+              <>
+                <Amount nanoUsd={statement.before_nano_usd} /> to <Amount nanoUsd={statement.after_nano_usd} />
+                <span className="hint below">of the account's charges</span>
+              </>
+            )
+          }
+          term={statement === null ? "" : "done"}
+        />
+        <Fact
+          name="Chunk"
+          value={record === null ? "none yet" : shortHex(record.chunk.root)}
+          term={record === null ? "" : "done"}
+          className="mono"
+        />
+        <Fact
+          name="Transaction"
+          value={
             <>
-              <Amount nanoUsd={statement.before_nano_usd} /> to <Amount nanoUsd={statement.after_nano_usd} />
-              <span className="hint below">of the account's charges</span>
+              {record === null ? (
+                "none yet"
+              ) : (
+                <span className="row tight">
+                  <span className="mono">{shortHex(record.chunk.transaction)}</span>
+                  <CopyButton text={record.chunk.transaction} label="Copy the hash" isIcon />
+                </span>
+              )}
+              {record === null ? null : <span className="hint below">block {count(record.chunk.block)}</span>}
             </>
-          )}
-        </dd>
-        <dt className={record === null ? "" : "done"}>Chunk</dt>
-        <dd className="mono">{record === null ? "none yet" : shortHex(record.chunk.root)}</dd>
-        <dt className={record === null ? "" : "done"}>Transaction</dt>
-        <dd>
-          {record === null ? (
-            "none yet"
-          ) : (
-            <span className="row tight">
-              <span className="mono">{shortHex(record.chunk.transaction)}</span>
-              <CopyButton text={record.chunk.transaction} label="Copy the hash" isIcon />
-            </span>
-          )}
-          {record === null ? null : <span className="hint below">block {count(record.chunk.block)}</span>}
-        </dd>
+          }
+          term={record === null ? "" : "done"}
+        />
       </dl>
       {checking.data === undefined ? null : (
         <details>
@@ -287,17 +286,17 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
           <Findings findings={checking.data} />
         </details>
       )}
-      {checking.error === null ? null : <Failure error={checking.error} />}
+      <Failure error={checking.error} />
       {record === null ? null : (
         <div className="row">
-          <button type="button" className="little" disabled={checking.isPending} onClick={() => checking.mutate()}>
-            <ShieldCheck aria-hidden="true" />
-            {checking.isPending ? "Checking …" : checking.data === undefined ? "Verify this" : "Verify again"}
-          </button>
-          <button type="button" className="plain little" onClick={saveProof}>
-            <Download aria-hidden="true" />
-            Proof as JSON
-          </button>
+          <Button
+            icon={ShieldCheck}
+            text={checking.data === undefined ? "Verify this" : "Verify again"}
+            waits={checking.isPending && "Checking …"}
+            className="little"
+            act={() => checking.mutate()}
+          />
+          <Button icon={Download} text="Proof as JSON" className="plain little" act={saveProof} />
           <Link className="button plain little" href={pathTo("verify", "", { receipt: id })}>
             Check with your own node
           </Link>

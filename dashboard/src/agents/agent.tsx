@@ -8,7 +8,7 @@ import { shortHex, tokenUsd, usd } from "../format.ts";
 import { chainName } from "../gateway.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Amount, Card, CopyButton, Head, Meter, Read } from "../parts.tsx";
+import { Amount, Button, Card, CopyButton, Fact, Head, Meter, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { Back } from "./back.tsx";
@@ -53,9 +53,7 @@ function Known({ wallet, agent, state }: AgentParts & { state: OfferState }): Re
                   Go on with the setup
                 </Link>
               ) : null}
-              <button type="button" onClick={() => back(true)}>
-                Back this agent
-              </button>
+              <Button text="Back this agent" act={() => back(true)} />
             </>
           )
         }
@@ -150,9 +148,7 @@ function Stake({ wallet, agent }: AgentParts): ReactNode {
         <li className="row apart">
           <span>{reserve === null ? "No cap: all of it is capacity." : `Cap: ${units(reserve)}.`}</span>
           {isOwner({ wallet, agent }) ? (
-            <button type="button" className="little" onClick={() => cap(true)}>
-              Change the cap
-            </button>
+            <Button text="Change the cap" className="little" act={() => cap(true)} />
           ) : null}
         </li>
       </ul>
@@ -184,18 +180,21 @@ function Places({ agent }: { agent: AgentBooks }): ReactNode {
 
 function Place({ label, address, children }: { label: string; address: Token; children: ReactNode }): ReactNode {
   return (
-    <>
-      <dt>{label}</dt>
-      <dd className="stack tight">
-        <span className="row">
-          <span className="mono" title={address}>
-            {shortHex(address)}
+    <Fact
+      name={label}
+      value={
+        <>
+          <span className="row">
+            <span className="mono" title={address}>
+              {shortHex(address)}
+            </span>
+            <CopyButton text={address} label={`Copy the address of the ${label}`} isIcon />
           </span>
-          <CopyButton text={address} label={`Copy the address of the ${label}`} isIcon />
-        </span>
-        <span className="small quiet">{children}</span>
-      </dd>
-    </>
+          <span className="small quiet">{children}</span>
+        </>
+      }
+      className="stack tight"
+    />
   );
 }
 

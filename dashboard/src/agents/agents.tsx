@@ -3,11 +3,12 @@ import { agentsMadeBy } from "@inference/sdk/agents";
 import { readBackings } from "@inference/sdk/backing";
 import { useQuery } from "@tanstack/react-query";
 import { ChevronRight, Plus } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { getAddress } from "viem";
 import { Link, useLocation } from "wouter";
 import { shortHex, usd } from "../format.ts";
-import { Amount, Badge, Card, Empty, Field, Head, Note, Read } from "../parts.tsx";
+import { Form, TextField } from "../parts/form.tsx";
+import { Amount, Badge, Button, Card, Empty, Fact, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -31,7 +32,7 @@ export default function Agents(): ReactNode {
         <Link className="up" href="/agents">
           Agents
         </Link>
-        <ChevronRight aria-hidden="true" />
+        <ChevronRight />
       </nav>
       {isNew ? (
         <Head title="Create an agent">
@@ -63,7 +64,7 @@ function List(): ReactNode {
         title="Agents"
         side={
           <Link href="/agents/new" className="button first">
-            <Plus aria-hidden="true" />
+            <Plus />
             Create an agent
           </Link>
         }
@@ -128,41 +129,34 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNo
               const { capacity, ownUse, sold } = dayOf(data, state);
               return (
                 <dl className="facts right">
-                  <dt>Capacity today</dt>
-                  <dd>
-                    <Amount nanoUsd={capacity} />
-                  </dd>
-                  <dt>Own use</dt>
-                  <dd>
-                    <Amount nanoUsd={ownUse} />
-                  </dd>
-                  <dt>Sold</dt>
-                  <dd>
-                    <Amount nanoUsd={sold} />
-                    {state.offer === null ? null : (
+                  <Fact name="Capacity today" value={<Amount nanoUsd={capacity} />} />
+                  <Fact name="Own use" value={<Amount nanoUsd={ownUse} />} />
+                  <Fact
+                    name="Sold"
+                    value={
                       <>
-                        {" "}
-                        of <span className="amount">{usd(state.today.limit_nano_usd)}</span>
+                        <Amount nanoUsd={sold} />
+                        {state.offer === null ? null : (
+                          <>
+                            {" "}
+                            of <span className="amount">{usd(state.today.limit_nano_usd)}</span>
+                          </>
+                        )}
                       </>
-                    )}
-                  </dd>
-                  <dt>Earned, not paid out yet</dt>
-                  <dd>
-                    <Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />
-                  </dd>
+                    }
+                  />
+                  <Fact
+                    name="Earned, not paid out yet"
+                    value={<Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />}
+                  />
                   {(backing.data?.amount ?? 0n) === 0n ? null : (
-                    <>
-                      <dt>Your backing</dt>
-                      <dd>{units(backing.data?.amount ?? 0n)}</dd>
-                    </>
+                    <Fact name="Your backing" value={units(backing.data?.amount ?? 0n)} />
                   )}
                   {(backing.data?.claimableToken ?? 0n) === 0n ? null : (
-                    <>
-                      <dt>Rewards to claim</dt>
-                      <dd>
-                        <Amount nanoUsd={(backing.data?.claimableToken ?? 0n) * 1_000n} />
-                      </dd>
-                    </>
+                    <Fact
+                      name="Rewards to claim"
+                      value={<Amount nanoUsd={(backing.data?.claimableToken ?? 0n) * 1_000n} />}
+                    />
                   )}
                 </dl>
               );
@@ -180,27 +174,23 @@ function Find(): ReactNode {
   const [text, setText] = useState("");
   const [, goTo] = useLocation();
   const typed = text.trim();
-  const open = (event: FormEvent): void => {
-    event.preventDefault();
+  const open = (): void => {
     if (isAddress(typed)) goTo(pathTo("agents", typed));
   };
   return (
     <Card title="Back another agent">
-      <form className="stack narrow" onSubmit={open}>
-        <Field
+      <Form className="stack narrow" submit={open}>
+        <TextField
           label="Address of its token"
           error={typed === "" || isAddress(typed) ? undefined : "0x and 40 hex digits, as a wallet shows it."}
-        >
-          {(props) => (
-            <input {...props} className="mono" value={text} onChange={({ target }) => setText(target.value)} />
-          )}
-        </Field>
+          className="mono"
+          text={text}
+          set={setText}
+        />
         <div className="row">
-          <button type="submit" disabled={!isAddress(typed)}>
-            Open its page
-          </button>
+          <Button text="Open its page" disabled={!isAddress(typed)} />
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

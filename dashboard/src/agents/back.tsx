@@ -1,6 +1,7 @@
 import { stake } from "@inference/sdk/backing";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
+import { Choices } from "../parts/form.tsx";
 import { Read } from "../parts.tsx";
 import { useAct } from "./act.ts";
 import { ActForm, type AgentParts, amountIn, bare, UnitsField, useStakingToken } from "./parts.tsx";
@@ -34,17 +35,7 @@ function Form({ wallet, agent, held, done }: FormParts): ReactNode {
         about={`Your wallet has ${bare(held.amount)} ${held.symbol}. Each one gives ${agent.name} $1.00 a day.`}
         {...{ text, set: setText, most: held.amount, has: "your wallet has" }}
       />
-      <fieldset className="choices" aria-label="How to stake">
-        {CHOICES.map(({ value, title, about }) => (
-          <label key={value} className="choice">
-            <input type="radio" name={`as ${agent.token}`} checked={as === value} onChange={() => setAs(value)} />
-            <span>
-              <strong>{title}</strong>
-              <span className="small quiet">{about}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Choices label="How to stake" isHidden options={CHOICES} value={as} set={setAs} />
       {amount === null ? null : (
         <p>
           {agent.name} gets {usd(amount / 10n ** 9n)} more capacity a day, from 00:00 UTC on. Its cap can limit that.

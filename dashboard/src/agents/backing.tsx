@@ -4,21 +4,11 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Amount, Card, Read, Stat } from "../parts.tsx";
+import { Amount, Button, Card, Failure, Read, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { AGENTS, useAct } from "./act.ts";
-import {
-  ActForm,
-  type AgentParts,
-  amountIn,
-  bare,
-  Failed,
-  type Token,
-  UnitsField,
-  units,
-  useBacking,
-} from "./parts.tsx";
+import { ActForm, type AgentParts, amountIn, bare, type Token, UnitsField, units, useBacking } from "./parts.tsx";
 
 /** The wallet's own stake under an agent: its rewards, and the way out. */
 export function OwnBacking({ wallet, agent }: AgentParts): ReactNode {
@@ -44,25 +34,18 @@ function Rewards({ wallet, agent, backing }: AgentParts & { backing: Backing }):
       <Stat label="Rewards to claim" about="In tokens. Each UTC day's rewards are paid out over the next day.">
         <Amount nanoUsd={claimableToken * 1_000n} />
       </Stat>
-      <button
-        type="button"
+      <Button
+        text={claimableToken === 0n ? "Nothing to claim yet" : `Claim ${tokenUsd(claimableToken)}`}
+        waits={claim.isPending && claim.waits}
         className="first"
-        disabled={claimableToken === 0n || claim.isPending}
-        onClick={() => claim.start(null)}
-      >
-        {claim.isPending
-          ? claim.waits
-          : claimableToken === 0n
-            ? "Nothing to claim yet"
-            : `Claim ${tokenUsd(claimableToken)}`}
-      </button>
-      <Failed error={claim.error} />
+        disabled={claimableToken === 0n}
+        act={() => claim.start(null)}
+      />
+      <Failure error={claim.error} />
       <div className="row apart">
         <span>{units(amount)} backed</span>
         {amount === 0n ? null : (
-          <button type="button" className="plain little" onClick={() => leave(true)}>
-            Withdraw, paid after 1 day
-          </button>
+          <Button text="Withdraw, paid after 1 day" className="plain little" act={() => leave(true)} />
         )}
       </div>
       {isLeaving ? (
@@ -128,13 +111,16 @@ export function Exits({ wallet, token }: { wallet: Wallet; token?: Token }): Rea
                       ) : null}
                     </span>
                   </span>
-                  <button type="button" disabled={!isReady || act.isPending} onClick={() => act.start(exitId)}>
-                    {act.isPending ? act.waits : "Pay out"}
-                  </button>
+                  <Button
+                    text="Pay out"
+                    waits={act.isPending && act.waits}
+                    disabled={!isReady}
+                    act={() => act.start(exitId)}
+                  />
                 </li>
               ))}
             </ul>
-            <Failed error={act.error} />
+            <Failure error={act.error} />
           </Card>
         );
       }}

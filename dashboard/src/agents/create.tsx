@@ -2,7 +2,8 @@ import { parseDecimal } from "@inference/protocol/money";
 import { createAgent } from "@inference/sdk/agents";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
-import { Card, Field } from "../parts.tsx";
+import { TextField } from "../parts/form.tsx";
+import { Card } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { useAct } from "./act.ts";
@@ -34,40 +35,22 @@ export function Create({ wallet }: { wallet: Wallet }): ReactNode {
         <Step number={1} title={first} state="now">
           <ActForm act={act} label="Create agent" start={start}>
             <div className="fields">
-              <Field label="Name">
-                {(props) => (
-                  <input
-                    {...props}
-                    maxLength={MAX_NAME}
-                    value={name}
-                    onChange={({ target }) => setName(target.value)}
-                  />
-                )}
-              </Field>
-              <Field label="Symbol" about="Of its token, such as OWL.">
-                {(props) => (
-                  <input
-                    {...props}
-                    maxLength={MAX_SYMBOL}
-                    value={symbol}
-                    onChange={({ target }) => setSymbol(target.value.toUpperCase())}
-                  />
-                )}
-              </Field>
-              <Field
+              <TextField label="Name" maxLength={MAX_NAME} text={name} set={setName} />
+              <TextField
+                label="Symbol"
+                about="Of its token, such as OWL."
+                maxLength={MAX_SYMBOL}
+                text={symbol}
+                set={(text) => setSymbol(text.toUpperCase())}
+              />
+              <TextField
                 label="Supply"
                 about="Your wallet gets all of its tokens."
                 error={supply > 0n ? undefined : "A number above 0."}
-              >
-                {(props) => (
-                  <input
-                    {...props}
-                    inputMode="decimal"
-                    value={supplyText}
-                    onChange={({ target }) => setSupply(target.value)}
-                  />
-                )}
-              </Field>
+                inputMode="decimal"
+                text={supplyText}
+                set={setSupply}
+              />
             </div>
             <p className="hint">
               One transaction makes the token, a Safe that your wallet owns, and a treasury. Name, symbol and supply

@@ -8,10 +8,11 @@ import { isAddressEqual, zeroAddress } from "viem";
 import { useConfig } from "wagmi";
 import { shortHex, when } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Amount, Card, Field } from "../parts.tsx";
+import { Choices, TextField } from "../parts/form.tsx";
+import { Amount, Button, Card, Fact, Failure } from "../parts.tsx";
 import { walletAccount } from "../wallet/account.ts";
 import { AGENTS, useAct } from "./act.ts";
-import { ActForm, type AgentParts, Failed, isOwner } from "./parts.tsx";
+import { ActForm, type AgentParts, isOwner } from "./parts.tsx";
 
 type OfferParts = AgentParts & { state: OfferState };
 
@@ -30,42 +31,41 @@ export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
         <p className="quiet">Nothing is for sale.</p>
       ) : (
         <dl className="facts right">
-          <dt>{offer.day === STANDING_DAY ? "Share of each day" : "Share of today"}</dt>
-          <dd>{offer.share_bps / 100}%</dd>
-          <dt>Ends</dt>
-          <dd>{offer.day === STANDING_DAY ? "When withdrawn" : `${when(today.resets_at)} UTC`}</dd>
-          <dt>Still for sale today</dt>
-          <dd>
-            <Amount nanoUsd={today.left_nano_usd} />
-          </dd>
+          <Fact
+            name={offer.day === STANDING_DAY ? "Share of each day" : "Share of today"}
+            value={`${offer.share_bps / 100}%`}
+          />
+          <Fact name="Ends" value={offer.day === STANDING_DAY ? "When withdrawn" : `${when(today.resets_at)} UTC`} />
+          <Fact name="Still for sale today" value={<Amount nanoUsd={today.left_nano_usd} />} />
         </dl>
       )}
       <dl className="facts right">
-        <dt>Signed by computer</dt>
-        <dd className="mono" title={agent.computer}>
-          {agent.computer === zeroAddress ? "none" : signs ? "your wallet" : shortHex(agent.computer)}
-        </dd>
+        <Fact
+          name="Signed by computer"
+          className="mono"
+          value={agent.computer === zeroAddress ? "none" : signs ? "your wallet" : shortHex(agent.computer)}
+        />
       </dl>
       {signs ? (
         <div className="row">
-          <button type="button" disabled={put.isPending} onClick={() => change(true)}>
-            {offer === null ? "Offer capacity" : "Change share"}
-          </button>
+          <Button
+            text={offer === null ? "Offer capacity" : "Change share"}
+            disabled={put.isPending}
+            act={() => change(true)}
+          />
           {offer === null ? null : (
-            <button
-              type="button"
+            <Button
+              text="Withdraw"
+              waits={put.isPending && put.waits}
               className="danger"
-              disabled={put.isPending}
-              onClick={() => put.start({ day: offer.day, shareBps: 0 })}
-            >
-              {put.isPending ? put.waits : "Withdraw"}
-            </button>
+              act={() => put.start({ day: offer.day, shareBps: 0 })}
+            />
           )}
         </div>
       ) : isOwner({ wallet, agent }) ? (
         <BecomeSigner wallet={wallet} agent={agent} />
       ) : null}
-      <Failed error={put.error} />
+      <Failure error={put.error} />
       {isChanging ? (
         <Dialog title={offer === null ? "Offer capacity" : "Change the offer"} close={() => change(false)}>
           <OfferForm {...{ wallet, agent, state }} done={() => change(false)} />
@@ -103,26 +103,23 @@ export function OfferForm({ done, ...parts }: OfferParts & { done?: () => void }
   const start = shareBps === undefined ? null : () => put.start({ day, shareBps });
   return (
     <ActForm act={put} label="Sign the offer" start={start}>
-      <Field
+      <TextField
         label="Share to sell, in percent"
         about={`Customers pay the list price. ${agent.name} can use whatever is not sold yet at any time.`}
         error={shareBps === undefined ? "A percentage from 0.01 to 100." : undefined}
-      >
-        {(props) => (
-          <input {...props} inputMode="decimal" value={text} onChange={({ target }) => setText(target.value)} />
-        )}
-      </Field>
-      <div className="choices">
-        {[true, false].map((each) => (
-          <label key={String(each)} className="choice">
-            <input type="radio" name={agent.token} checked={isStanding === each} onChange={() => setStanding(each)} />
-            <span>{each ? "Every day, until withdrawn" : "Today only"}</span>
-          </label>
-        ))}
-      </div>
+        inputMode="decimal"
+        text={text}
+        set={setText}
+      />
+      <Choices label="How long" isHidden options={SPANS} value={isStanding} set={setStanding} />
     </ActForm>
   );
 }
+
+const SPANS = [
+  { value: true, title: "Every day, until withdrawn" },
+  { value: false, title: "Today only" },
+];
 
 /** The owner makes this wallet the agent's computer. */
 export function BecomeSigner({ wallet, agent }: AgentParts): ReactNode {
@@ -141,11 +138,9 @@ export function BecomeSigner({ wallet, agent }: AgentParts): ReactNode {
         another machine instead.
       </p>
       <div className="row">
-        <button type="button" disabled={act.isPending} onClick={() => act.start(null)}>
-          {act.isPending ? act.waits : "Sign offers with this wallet"}
-        </button>
+        <Button text="Sign offers with this wallet" waits={act.isPending && act.waits} act={() => act.start(null)} />
       </div>
-      <Failed error={act.error} />
+      <Failure error={act.error} />
     </div>
   );
 }

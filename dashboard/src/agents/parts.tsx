@@ -1,13 +1,13 @@
 import { formatDecimal, parseDecimal } from "@inference/protocol/money";
 import { type AgentBooks, readAgent } from "@inference/sdk/agents";
 import { type Backing, readBacking, readStakingToken } from "@inference/sdk/backing";
-import { ContractError } from "@inference/sdk/errors";
 import { type OfferState, readOffer } from "@inference/sdk/offers";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { FormEvent, ReactNode } from "react";
+import type { ReactNode } from "react";
 import { isAddressEqual } from "viem";
 import { gateway } from "../gateway.ts";
-import { Failure, Field } from "../parts.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Button, Failure } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { type Act, AGENTS } from "./act.ts";
 
@@ -70,11 +70,7 @@ export function UnitsField({ label, about, text, set, most, has }: UnitsFieldPar
       {(props) => (
         <div className="row units">
           <input {...props} inputMode="decimal" value={text} onChange={({ target }) => set(target.value)} />
-          {most === null || most === 0n ? null : (
-            <button type="button" onClick={() => set(bare(most))}>
-              All
-            </button>
-          )}
+          {most === null || most === 0n ? null : <Button text="All" act={() => set(bare(most))} />}
         </div>
       )}
     </Field>
@@ -98,21 +94,18 @@ export function amountIn(text: string, most: bigint | null): bigint | null {
 
 /** A form whose button asks the wallet. `start` is null while the form is not complete. */
 export function ActForm({ act, label, start, more, children }: ActFormParts): ReactNode {
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     start?.();
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <Form className="stack" submit={submit}>
       {children}
       <div className="row">
-        <button type="submit" className="first" disabled={start === null || act.isPending}>
-          {act.isPending ? act.waits : label}
-        </button>
+        <Button text={label} waits={act.isPending && act.waits} className="first" disabled={start === null} />
         {more}
       </div>
-      <Failed error={act.error} />
-    </form>
+      <Failure error={act.error} />
+    </Form>
   );
 }
 type ActFormParts = {
@@ -123,9 +116,3 @@ type ActFormParts = {
   more?: ReactNode;
   children: ReactNode;
 };
-
-/** An error of an action. The message names the staking token, where the shared words speak of dollars. */
-export function Failed({ error }: { error: unknown }): ReactNode {
-  if (error === null) return null;
-  return <Failure error={error instanceof ContractError ? new Error(error.message) : error} />;
-}

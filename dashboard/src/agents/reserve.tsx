@@ -1,6 +1,7 @@
 import { setReserve } from "@inference/sdk/agents";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
+import { Button } from "../parts.tsx";
 import { useAct } from "./act.ts";
 import { ActForm, type AgentParts, amountIn, bare, capacityOf, UnitsField } from "./parts.tsx";
 
@@ -19,9 +20,7 @@ export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () =>
       {...{ act, label: "Set the cap", start: amount === null ? null : () => act.start(amount) }}
       more={
         agent.reserve === null ? null : (
-          <button type="button" disabled={act.isPending} onClick={() => act.start(null)}>
-            Remove the cap
-          </button>
+          <Button text="Remove the cap" disabled={act.isPending} act={() => act.start(null)} />
         )
       }
     >

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
 import { Link } from "wouter";
 import { usd } from "../format.ts";
-import { Card, KeepFocus } from "../parts.tsx";
+import { Button, Card, KeepFocus } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { Back } from "./back.tsx";
 import { BecomeSigner, OfferForm } from "./offer.tsx";
@@ -66,9 +66,7 @@ export function SetUp({ wallet, agent, state }: AgentParts & { state: OfferState
     <div key="cap" className="stack">
       <ReserveForm wallet={wallet} agent={agent} />
       <div className="row">
-        <button type="button" onClick={() => leaveUncapped(true)}>
-          Go on without a cap
-        </button>
+        <Button text="Go on without a cap" act={() => leaveUncapped(true)} />
       </div>
     </div>,
     <BecomeSigner key="computer" wallet={wallet} agent={agent} />,

@@ -1,7 +1,7 @@
 import { Lock, SquarePen, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
-import { Note } from "../parts.tsx";
+import { Button, Note } from "../parts.tsx";
 import type { Chat } from "./chats.ts";
 
 type ChatListParts = {
@@ -18,9 +18,7 @@ export function ChatList({ list, problem, shown, open, remove }: ChatListParts):
   const groups = Map.groupBy(list, ({ updatedAtMs }) => groupOf(updatedAtMs));
   return (
     <>
-      <button type="button" onClick={() => open(undefined)}>
-        <SquarePen aria-hidden="true" /> New chat
-      </button>
+      <Button icon={SquarePen} text="New chat" act={() => open(undefined)} />
       {problem === null ? null : <Note kind="warn">{problem}</Note>}
       <nav aria-label="Chats" className="chat-names">
         {[...groups].map(([title, chats]) => (
@@ -37,14 +35,7 @@ export function ChatList({ list, problem, shown, open, remove }: ChatListParts):
                   >
                     <span>{chat.title}</span>
                   </button>
-                  <button
-                    type="button"
-                    className="icon little"
-                    aria-label={`Delete ${chat.title}`}
-                    onClick={() => setAsked(chat)}
-                  >
-                    <Trash2 aria-hidden="true" />
-                  </button>
+                  <Button icon={Trash2} label={`Delete ${chat.title}`} act={() => setAsked(chat)} />
                 </li>
               ))}
             </ul>
@@ -52,26 +43,22 @@ export function ChatList({ list, problem, shown, open, remove }: ChatListParts):
         ))}
       </nav>
       <p className="hint kept">
-        <Lock aria-hidden="true" />
+        <Lock />
         Chats stay in this browser. The service keeps counts and charges.
       </p>
       {asked === undefined ? null : (
         <Dialog title="Delete this chat?" close={() => setAsked(undefined)}>
           <p>“{asked.title}” is deleted from this browser. Its receipts stay in Activity.</p>
           <div className="row">
-            <button
-              type="button"
+            <Button
+              text="Delete"
               className="danger"
-              onClick={() => {
+              act={() => {
                 remove(asked.id);
                 setAsked(undefined);
               }}
-            >
-              Delete
-            </button>
-            <button type="button" onClick={() => setAsked(undefined)}>
-              Cancel
-            </button>
+            />
+            <Button text="Cancel" act={() => setAsked(undefined)} />
           </div>
         </Dialog>
       )}

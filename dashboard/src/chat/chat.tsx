@@ -6,7 +6,7 @@ import { navigate } from "wouter/use-browser-location";
 import { usd } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Head, Loading, Note, Read } from "../parts.tsx";
+import { Button, Head, Loading, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import { type Session, useSession } from "../wallet/session.ts";
 import { type ChatKey, keepChatKey, useChatKey, useOwnKey } from "./chat-key.ts";
@@ -149,29 +149,21 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
         <div className="chat-top">
           <h1>{chat?.title ?? "New chat"}</h1>
           <span className="row">
-            <button type="button" className="icon phone" aria-label="Chats" onClick={() => setSheet("chats")}>
-              <MessagesSquare aria-hidden="true" />
-            </button>
-            <button
-              type="button"
+            <Button icon={MessagesSquare} className="icon phone" label="Chats" act={() => setSheet("chats")} />
+            <Button
+              icon={SlidersHorizontal}
               className="icon phone"
-              aria-label="Settings and code"
-              onClick={() => setSheet("rail")}
-            >
-              <SlidersHorizontal aria-hidden="true" />
-            </button>
-            <button type="button" className="icon phone" aria-label="New chat" onClick={() => open(undefined)}>
-              <SquarePen aria-hidden="true" />
-            </button>
-            <button
-              type="button"
+              label="Settings and code"
+              act={() => setSheet("rail")}
+            />
+            <Button icon={SquarePen} className="icon phone" label="New chat" act={() => open(undefined)} />
+            <Button
+              icon={PanelRight}
               className="icon little fold"
-              aria-label={isRail ? "Fold the settings" : "Show the settings"}
+              label={isRail ? "Fold the settings" : "Show the settings"}
               aria-expanded={isRail}
-              onClick={() => setRail(!isRail)}
-            >
-              <PanelRight aria-hidden="true" />
-            </button>
+              act={() => setRail(!isRail)}
+            />
           </span>
         </div>
         <div className="chat-scroll">
@@ -242,10 +234,7 @@ function KeyLeft({ chatKey, forget, asking }: { chatKey: ChatKey; forget: () => 
   if (isRefused) {
     return (
       <>
-        The key Chat was disabled or deleted.{" "}
-        <button type="button" className="link" onClick={forget}>
-          Make a new one
-        </button>
+        The key Chat was disabled or deleted. <Button text="Make a new one" className="link" act={forget} />
       </>
     );
   }
@@ -267,9 +256,7 @@ function Start({ choose }: { choose: (text: string) => void }): ReactNode {
     <div className="start">
       <h2>What do you want to ask?</h2>
       {STARTS.map((text) => (
-        <button key={text} type="button" onClick={() => choose(text)}>
-          {text}
-        </button>
+        <Button text={text} key={text} act={() => choose(text)} />
       ))}
     </div>
   );

@@ -5,7 +5,8 @@ import { Link } from "wouter";
 import { count, usd } from "../format.ts";
 import type { Model } from "../gateway.ts";
 import { can } from "../models/catalogue.ts";
-import { Note, textOf } from "../parts.tsx";
+import { Form } from "../parts/form.tsx";
+import { Button, Note, textOf } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { imageUrl, MOST_IMAGES } from "./image.ts";
 import type { Asking, Draft } from "./use-asking.ts";
@@ -49,13 +50,7 @@ export function Composer(parts: ComposerParts): ReactNode {
     if (!isRunning && !isEmpty) send();
   };
   return (
-    <form
-      className="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form className="composer" submit={submit}>
       <Refusal {...parts} />
       {problem === undefined ? null : <Note kind="warn">{problem}</Note>}
       <div className="box">
@@ -65,14 +60,11 @@ export function Composer(parts: ComposerParts): ReactNode {
               // biome-ignore lint/suspicious/noArrayIndexKey: images have no other name
               <span key={index}>
                 <img src={url} alt={`Attachment ${index + 1}`} />
-                <button
-                  type="button"
-                  className="icon little"
-                  aria-label={`Remove attachment ${index + 1}`}
-                  onClick={() => setDraft({ ...draft, images: draft.images.filter((_, at) => at !== index) })}
-                >
-                  <X aria-hidden="true" />
-                </button>
+                <Button
+                  icon={X}
+                  label={`Remove attachment ${index + 1}`}
+                  act={() => setDraft({ ...draft, images: draft.images.filter((_, at) => at !== index) })}
+                />
               </span>
             ))}
           </div>
@@ -99,7 +91,7 @@ export function Composer(parts: ComposerParts): ReactNode {
         />
         <div className="row">
           <label className="attach" title={takesImages ? "Attach an image" : `${model.id} does not take images`}>
-            <Paperclip aria-hidden="true" />
+            <Paperclip />
             <input
               type="file"
               accept="image/*"
@@ -120,13 +112,9 @@ export function Composer(parts: ComposerParts): ReactNode {
             ))}
           </select>
           {isRunning ? (
-            <button type="button" className="send" aria-label="Stop" onClick={asking.stop}>
-              <Square aria-hidden="true" />
-            </button>
+            <Button icon={Square} className="send" label="Stop" act={asking.stop} />
           ) : (
-            <button type="submit" className="first send" aria-label="Send" disabled={isEmpty}>
-              <ArrowUp aria-hidden="true" />
-            </button>
+            <Button icon={ArrowUp} className="first send" label="Send" disabled={isEmpty} />
           )}
         </div>
       </div>
@@ -140,7 +128,7 @@ export function Composer(parts: ComposerParts): ReactNode {
         </span>
         <span className="key-left">{about}</span>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -153,9 +141,11 @@ function Refusal({ asking: { refusal }, setMaxTokens }: ComposerParts): ReactNod
   const isKnown = typeof needed === "number" && typeof available === "number";
   const lower =
     typeof affordable === "number" && affordable > 0 ? (
-      <button type="button" className="little" onClick={() => setMaxTokens(affordable)}>
-        Lower the output limit to {count(affordable)}
-      </button>
+      <Button
+        text={`Lower the output limit to ${count(affordable)}`}
+        className="little"
+        act={() => setMaxTokens(affordable)}
+      />
     ) : null;
   if (isKnown && code === "insufficient_balance") {
     return (

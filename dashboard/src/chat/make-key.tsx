@@ -3,7 +3,8 @@ import { prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
-import { Card, DecimalField, Failure } from "../parts.tsx";
+import { Form, TextField } from "../parts/form.tsx";
+import { Button, Card, Failure } from "../parts.tsx";
 import { NeedsSession } from "../wallet/gate.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keepChatKey } from "./chat-key.ts";
@@ -12,12 +13,12 @@ import { keepChatKey } from "./chat-key.ts";
 export default function MakeKey(): ReactNode {
   return (
     <NeedsSession why="Chat is paid from your balance, by a key with its own small limit.">
-      {(signedIn) => <Form wallet={signedIn} />}
+      {(signedIn) => <MakeForm wallet={signedIn} />}
     </NeedsSession>
   );
 }
 
-function Form({ wallet }: { wallet: SignedIn }): ReactNode {
+function MakeForm({ wallet }: { wallet: SignedIn }): ReactNode {
   const [limit, setLimit] = useState("1.00");
   const queries = useQueryClient();
   const nano = parseDecimal(limit.trim(), 9);
@@ -42,14 +43,9 @@ function Form({ wallet }: { wallet: SignedIn }): ReactNode {
   });
   return (
     <Card title="Give Chat a key" className="make-key">
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          signing.mutate();
-        }}
-      >
-        <DecimalField
+      <Form className="stack" submit={() => signing.mutate()}>
+        <TextField
+          inputMode="decimal"
           label="Limit a day, in dollars"
           error={isLimit ? undefined : "An amount in dollars, such as 1.00."}
           text={limit}
@@ -66,13 +62,16 @@ function Form({ wallet }: { wallet: SignedIn }): ReactNode {
           </pre>
         </details>
         <p>
-          <button type="submit" className="first main" disabled={signing.isPending || prepared.data === undefined}>
-            {signing.isPending ? "Look at your wallet …" : "Sign and start"}
-          </button>
+          <Button
+            text="Sign and start"
+            waits={signing.isPending && "Look at your wallet …"}
+            className="first main"
+            disabled={prepared.data === undefined}
+          />
         </p>
-        {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
-        {signing.error === null ? null : <Failure error={signing.error} />}
-      </form>
+        <Failure error={prepared.error} again={() => void prepared.refetch()} />
+        <Failure error={signing.error} />
+      </Form>
     </Card>
   );
 }

@@ -2,7 +2,8 @@ import { Code as CodeIcon, Pencil, RefreshCw } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { count } from "../format.ts";
-import { Amount, CopyButton } from "../parts.tsx";
+import { Form } from "../parts/form.tsx";
+import { Amount, Button, CopyButton } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import type { Answer, Message, Question } from "./chats.ts";
 import { ModelText } from "./markdown.tsx";
@@ -62,13 +63,7 @@ function Asked({ question: { id, text, images }, edit }: { question: Question; e
       setDraft(undefined);
     };
     return (
-      <form
-        className="asked editing"
-        onSubmit={(event) => {
-          event.preventDefault();
-          send();
-        }}
-      >
+      <Form className="asked editing" submit={send}>
         <textarea
           aria-label="Edit your message"
           // biome-ignore lint/a11y/noAutofocus: the reader asked to edit it
@@ -80,14 +75,10 @@ function Asked({ question: { id, text, images }, edit }: { question: Question; e
           }}
         />
         <div className="row">
-          <button type="submit" className="little" disabled={edit === null || draft.trim() === ""}>
-            Send again
-          </button>
-          <button type="button" className="little plain" onClick={() => setDraft(undefined)}>
-            Cancel
-          </button>
+          <Button text="Send again" className="little" disabled={edit === null || draft.trim() === ""} />
+          <Button text="Cancel" className="little plain" act={() => setDraft(undefined)} />
         </div>
-      </form>
+      </Form>
     );
   }
   return (
@@ -100,11 +91,7 @@ function Asked({ question: { id, text, images }, edit }: { question: Question; e
         ))}
         {text}
       </div>
-      {edit === null ? null : (
-        <button type="button" className="icon little" aria-label="Edit and send again" onClick={() => setDraft(text)}>
-          <Pencil aria-hidden="true" />
-        </button>
-      )}
+      {edit === null ? null : <Button icon={Pencil} label="Edit and send again" act={() => setDraft(text)} />}
     </div>
   );
 }
@@ -130,14 +117,8 @@ function Answered({ answer, isLast, regenerate, showCode }: AnsweredParts): Reac
         {isComing ? null : (
           <span className="acts">
             <CopyButton text={text} label="Copy the answer" isIcon />
-            {isLast && regenerate !== null ? (
-              <button type="button" className="icon little" aria-label="Answer again" onClick={regenerate}>
-                <RefreshCw aria-hidden="true" />
-              </button>
-            ) : null}
-            <button type="button" className="icon little code-act" aria-label="Show the code" onClick={showCode}>
-              <CodeIcon aria-hidden="true" />
-            </button>
+            {isLast && regenerate !== null ? <Button icon={RefreshCw} label="Answer again" act={regenerate} /> : null}
+            <Button icon={CodeIcon} className="icon little code-act" label="Show the code" act={showCode} />
           </span>
         )}
       </div>

@@ -6,7 +6,8 @@ import { cellOf, columnPrices } from "../models/cost.ts";
 import { type Fact, Facts } from "../models/facts.tsx";
 import { codeOf } from "../models/request-code.ts";
 import { Code } from "../parts/code.tsx";
-import { Amount, Field, Segments } from "../parts.tsx";
+import { Field, Segments, TextField } from "../parts/form.tsx";
+import { Amount, Button } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Chat, type ChatSettings, sumsOf } from "./chats.ts";
 import type { ChatBody } from "./request.ts";
@@ -66,18 +67,14 @@ function Settings({ settings, change, model, secret, forget }: RailParts): React
           />
         )}
       </Field>
-      <Field label="Temperature" error={isTemperature ? undefined : "A number from 0 to 2, or empty."}>
-        {(props) => (
-          <input
-            {...props}
-            inputMode="decimal"
-            autoComplete="off"
-            value={temperature}
-            placeholder="The model's own"
-            onChange={({ target }) => change({ temperature: target.value.trim() })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Temperature"
+        error={isTemperature ? undefined : "A number from 0 to 2, or empty."}
+        inputMode="decimal"
+        placeholder="The model's own"
+        text={temperature}
+        set={(text) => change({ temperature: text.trim() })}
+      />
       <Field
         label="Output limit"
         about="Tokens. A higher limit reserves more while the answer comes."
@@ -100,10 +97,7 @@ function Settings({ settings, change, model, secret, forget }: RailParts): React
       {secret === undefined ? null : (
         <p className="hint">
           The page asks with the key Chat, which stays in this browser. Change its limit or disable it on{" "}
-          <Link href="/keys">Keys</Link>.{" "}
-          <button type="button" className="link" onClick={forget}>
-            Forget it here
-          </button>
+          <Link href="/keys">Keys</Link>. <Button text="Forget it here" className="link" act={forget} />
         </p>
       )}
     </div>
@@ -126,9 +120,11 @@ function RequestCode({ body, secret }: RailParts): ReactNode {
         })}
       />
       {secret === undefined ? null : (
-        <button type="button" aria-pressed={hasKey} onClick={() => setHasKey(!hasKey)}>
-          {hasKey ? "Take the key out" : "Put the key in"}
-        </button>
+        <Button
+          text={hasKey ? "Take the key out" : "Put the key in"}
+          aria-pressed={hasKey}
+          act={() => setHasKey(!hasKey)}
+        />
       )}
     </div>
   );

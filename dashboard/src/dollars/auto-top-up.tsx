@@ -2,11 +2,12 @@ import { parseDecimal } from "@inference/protocol/money";
 import { type AutoTopUp, endAutoTopUp, type PullTerms, readAutoTopUps, setAutoTopUp } from "@inference/sdk/auto-top-up";
 import type { SendOptions } from "@inference/sdk/send";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { now } from "../clock.ts";
 import { shortHex, tokenUsd } from "../format.ts";
 import { chainName } from "../gateway.ts";
-import { Card, CopyButton, DecimalField, Failure, Field } from "../parts.tsx";
+import { Form, TextField } from "../parts/form.tsx";
+import { Button, Card, CopyButton, Fact, Failure } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 const DAY_MS = 86_400_000;
@@ -52,27 +53,26 @@ function OnChain({ wallet, own }: { wallet: Wallet; own: AutoTopUp }): ReactNode
   return (
     <>
       <dl className="facts">
-        <dt>At most a day</dt>
-        <dd className="number">{tokenUsd(order.maxPerDayToken)}</dd>
-        <dt>Pulled today, UTC</dt>
-        <dd className="number">{tokenUsd(order.pulledTodayToken)}</dd>
-        <dt>Until</dt>
-        <dd>{order.expiresAt.split("T")[0]}</dd>
-        <dt>Who pulls</dt>
-        <dd className="row tight">
-          <span className="mono">{shortHex(order.puller)}</span>
-          <CopyButton text={order.puller} label="Copy the puller's address" isIcon />
-        </dd>
-        <dt>Allowance left</dt>
-        <dd className="number">{tokenUsd(own.allowanceToken)}</dd>
+        <Fact name="At most a day" value={tokenUsd(order.maxPerDayToken)} className="number" />
+        <Fact name="Pulled today, UTC" value={tokenUsd(order.pulledTodayToken)} className="number" />
+        <Fact name="Until" value={order.expiresAt.split("T")[0]} />
+        <Fact
+          name="Who pulls"
+          value={
+            <>
+              <span className="mono">{shortHex(order.puller)}</span>
+              <CopyButton text={order.puller} label="Copy the puller's address" isIcon />
+            </>
+          }
+          className="row tight"
+        />
+        <Fact name="Allowance left" value={tokenUsd(own.allowanceToken)} className="number" />
       </dl>
       {isKnown ? null : <p>This service pulls from another address. Set the order again, or end it.</p>}
       <div className="row">
-        <button type="button" disabled={end.isPending} onClick={() => end.mutate()}>
-          {end.isPending ? end.waits : "End the order"}
-        </button>
+        <Button text="End the order" waits={end.isPending && end.waits} act={() => end.mutate()} />
       </div>
-      {end.error === null ? null : <Failure error={end.error} />}
+      <Failure error={end.error} />
     </>
   );
 }
@@ -91,24 +91,13 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
   const wrongAmount =
     most === undefined || most < terms.leastToken ? `At least ${tokenUsd(terms.leastToken)}, such as 5.` : undefined;
   const wrongEnd = days > 0 ? undefined : "A day after today.";
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (wrongAmount === undefined && wrongEnd === undefined) send.mutate();
   };
   return (
-    <form className="stack" onSubmit={submit}>
-      <DecimalField label="At most a day, in dollars" error={wrongAmount} text={text} set={setText} />
-      <Field label="Until" error={wrongEnd}>
-        {(props) => (
-          <input
-            {...props}
-            type="date"
-            value={until}
-            min={dayOf(now() + DAY_MS)}
-            onChange={({ target }) => setUntil(target.value)}
-          />
-        )}
-      </Field>
+    <Form className="stack" submit={submit}>
+      <TextField inputMode="decimal" label="At most a day, in dollars" error={wrongAmount} text={text} set={setText} />
+      <TextField label="Until" error={wrongEnd} type="date" min={dayOf(now() + DAY_MS)} text={until} set={setUntil} />
       <p className="small quiet">
         The service pulls while your balance on chain is below {tokenUsd(terms.belowToken)}, without a fee. That balance
         is booked later than your requests, by about a dollar. The puller is{" "}
@@ -116,16 +105,15 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
         order. Added funds cannot be withdrawn.
       </p>
       <div className="row">
-        <button
-          type="submit"
+        <Button
+          text="Set the order"
+          waits={send.isPending && send.waits}
           className="first"
-          disabled={send.isPending || wrongAmount !== undefined || wrongEnd !== undefined}
-        >
-          {send.isPending ? send.waits : "Set the order"}
-        </button>
+          disabled={wrongAmount !== undefined || wrongEnd !== undefined}
+        />
       </div>
-      {send.error === null ? null : <Failure error={send.error} />}
-    </form>
+      <Failure error={send.error} />
+    </Form>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { useStatus } from "../gateway.ts";
-import { Card, Head, KeepFocus, Segments } from "../parts.tsx";
+import { Segments } from "../parts/form.tsx";
+import { Card, Head, KeepFocus } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { AutoTopUps } from "./auto-top-up.tsx";

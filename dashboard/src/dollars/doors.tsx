@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { roughUsd, tokenUsd } from "../format.ts";
 import type { Chain } from "../gateway.ts";
+import { Choices } from "../parts/form.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 type Door = "par" | "market";
@@ -48,48 +49,35 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
   const saved = amountToken - marketCost;
   const isCheaper = isKnown && saved > 0n;
   return (
-    <fieldset className="stack tight">
-      <legend>At which price?</legend>
-      <div className="choices">
-        <label className="choice">
-          <input type="radio" name="door" checked={chosen === "par"} onChange={() => choose("par")} />
-          <span>
-            <strong>
-              Fixed price: {tokenUsd(amountToken)}
-              {isKnown && !isCheaper ? ", cheaper" : ""}
-            </strong>
-            <span className="small quiet">Always a dollar for a dollar of inference.</span>
-          </span>
-        </label>
-        <label className="choice">
-          <input
-            type="radio"
-            name="door"
-            disabled={!isCheaper}
-            checked={chosen === "market"}
-            onChange={() => choose("market")}
-          />
-          <span>
-            <strong>
-              Market: {isKnown ? `about ${roughUsd(marketCost * 1_000n)}` : "…"}
-              {isCheaper ? ", cheaper" : ""}
-            </strong>
-            <span className="small quiet">
-              {isCheaper
-                ? `Others sell theirs there. You save about ${roughUsd(saved * 1_000n)}.`
-                : isKnown
-                  ? "Others sell theirs there, at the moment for more."
-                  : "Others sell theirs there. Asking for the price …"}
-            </span>
-          </span>
-        </label>
-      </div>
+    <>
+      <Choices
+        label="At which price?"
+        value={chosen}
+        set={choose}
+        options={[
+          {
+            value: "par",
+            title: `Fixed price: ${tokenUsd(amountToken)}${isKnown && !isCheaper ? ", cheaper" : ""}`,
+            about: "Always a dollar for a dollar of inference.",
+          },
+          {
+            value: "market",
+            title: `Market: ${isKnown ? `about ${roughUsd(marketCost * 1_000n)}` : "…"}${isCheaper ? ", cheaper" : ""}`,
+            about: isCheaper
+              ? `Others sell theirs there. You save about ${roughUsd(saved * 1_000n)}.`
+              : isKnown
+                ? "Others sell theirs there, at the moment for more."
+                : "Others sell theirs there. Asking for the price …",
+            disabled: !isCheaper,
+          },
+        ]}
+      />
       {maxCostToken === null ? null : (
         <p className="small quiet">
           You pay at most {tokenUsd(maxCostToken)}: the price of this moment and {Number(MARKET_SLIPPAGE_BPS) / 100} %.
           Should the market ask more, nothing is bought.
         </p>
       )}
-    </fieldset>
+    </>
   );
 }

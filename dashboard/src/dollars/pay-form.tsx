@@ -1,9 +1,10 @@
 import { parseDecimal } from "@inference/protocol/money";
 import type { Payment } from "@inference/sdk/payment";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { tokenUsd } from "../format.ts";
 import { type Chain, chainName, coinName, dollarName } from "../gateway.ts";
-import { Card, CopyButton, DecimalField, Failure, Note } from "../parts.tsx";
+import { Choices, Form, TextField } from "../parts/form.tsx";
+import { Button, Card, CopyButton, Fact, Failure, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { aboutCoins } from "./coins.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
@@ -36,8 +37,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
       : has !== undefined && (doors.maxCostToken ?? amount) > has
         ? `Your wallet has ${tokenUsd(has)} on ${chainName(chain)}: ${tokenUsd((doors.maxCostToken ?? amount) - has)} short.`
         : undefined;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (amount === undefined || error !== undefined || doors.state === "asked") return;
     begin({
       chainId: chain.chain_id,
@@ -51,58 +51,39 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
     });
   };
   return (
-    <form onSubmit={submit} className="two">
+    <Form submit={submit} className="two">
       <Card title="How much?">
         <div className="chips">
           {CHIPS.map((dollars) => (
-            <button
+            <Button
+              text={`$${dollars}`}
               key={dollars}
-              type="button"
               aria-pressed={amount === BigInt(dollars) * 1_000_000n}
-              onClick={() => setText(String(dollars))}
-            >
-              ${dollars}
-            </button>
+              act={() => setText(String(dollars))}
+            />
           ))}
         </div>
-        <DecimalField label="Dollars" error={error} text={text} set={setText} />
-        <fieldset className="stack tight">
-          <legend>On which chain?</legend>
-          <div className="choices">
-            {chains.map((each) => (
-              <label key={each.chain_id} className="choice">
-                <input
-                  type="radio"
-                  name="chain"
-                  checked={each.chain_id === chosen}
-                  onChange={() => choose(each.chain_id)}
-                />
-                <span>
-                  <strong>{chainName(each)}</strong>
-                  <span className="small quiet">
-                    {dollarName(each)}
-                    {each.role === "primary" ? ", the fastest" : ", takes minutes, at times longer"}
-                  </span>
-                </span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <TextField inputMode="decimal" label="Dollars" error={error} text={text} set={setText} />
+        <Choices
+          label="On which chain?"
+          value={chosen}
+          set={choose}
+          options={chains.map((each) => ({
+            value: each.chain_id,
+            title: chainName(each),
+            about: `${dollarName(each)}${each.role === "primary" ? ", the fastest" : ", takes minutes, at times longer"}`,
+          }))}
+        />
         {holdings.data !== undefined && holdings.data.tokens > 0n ? (
-          <fieldset className="stack tight">
-            <legend>Pay with</legend>
-            <div className="choices">
-              {(["dollars", "tokens"] as const).map((each) => (
-                <label key={each} className="choice">
-                  <input type="radio" name="source" checked={source === each} onChange={() => setSource(each)} />
-                  <span>
-                    <strong>{each === "dollars" ? dollarName(chain) : "Your tokens"}</strong>
-                    <span className="small quiet number">{tokenUsd(holdings.data[each])}</span>
-                  </span>
-                </label>
-              ))}
-            </div>
-          </fieldset>
+          <Choices
+            label="Pay with"
+            value={source}
+            set={setSource}
+            options={[
+              { value: "dollars", title: dollarName(chain), about: tokenUsd(holdings.data.dollars) },
+              { value: "tokens", title: "Your tokens", about: tokenUsd(holdings.data.tokens) },
+            ]}
+          />
         ) : null}
         {amount === undefined ? null : <DoorChooser doors={doors} amountToken={amount} />}
         <details>
@@ -120,19 +101,27 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
       <Card title="Total">
         <Total {...{ wallet, chain, amount, cost: source === "tokens" ? 0n : (doors.maxCostToken ?? amount) }} />
         <p>
-          <button type="submit" className="first main" disabled={error !== undefined || doors.state === "asked"}>
-            Add {amount === undefined ? "dollars" : tokenUsd(amount)}
-          </button>
+          <Button
+            text={`Add ${amount === undefined ? "dollars" : tokenUsd(amount)}`}
+            className="first main"
+            disabled={error !== undefined || doors.state === "asked"}
+          />
         </p>
         <h3>Your wallet on {chainName(chain)}</h3>
         {holdings.error !== null && holdings.data === undefined ? (
           <Failure error={holdings.error} again={() => void holdings.refetch()} />
         ) : (
           <dl className="facts right">
-            <dt>{dollarName(chain)}</dt>
-            <dd className="number">{holdings.data === undefined ? "…" : tokenUsd(holdings.data.dollars)}</dd>
-            <dt>Tokens</dt>
-            <dd className="number">{holdings.data === undefined ? "…" : tokenUsd(holdings.data.tokens)}</dd>
+            <Fact
+              name={dollarName(chain)}
+              value={holdings.data === undefined ? "…" : tokenUsd(holdings.data.dollars)}
+              className="number"
+            />
+            <Fact
+              name="Tokens"
+              value={holdings.data === undefined ? "…" : tokenUsd(holdings.data.tokens)}
+              className="number"
+            />
           </dl>
         )}
         <WalletNotes wallet={wallet} chain={chain} />
@@ -153,7 +142,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
           </div>
         </details>
       </Card>
-    </form>
+    </Form>
   );
 }
 
@@ -163,14 +152,19 @@ function Total({ wallet, chain, amount, cost }: TotalParts): ReactNode {
   const dollars = (units: bigint | undefined): string => (units === undefined ? "–" : tokenUsd(units));
   return (
     <dl className="facts right sum">
-      <dt>To your balance</dt>
-      <dd className="number">{dollars(amount)}</dd>
-      <dt>This service's fee</dt>
-      <dd className="number">$0.00</dd>
-      <dt>{chain.role === "primary" ? "Gas" : "Gas and message"}</dt>
-      <dd className="number">{gas === undefined ? "–" : `about ${aboutCoins(gas)} ${coinName(chain)}`}</dd>
-      <dt className="last">You pay{cost === amount ? "" : " at most"}</dt>
-      <dd className="number last">{dollars(cost)} and gas</dd>
+      <Fact name="To your balance" value={dollars(amount)} className="number" />
+      <Fact name="This service's fee" value="$0.00" className="number" />
+      <Fact
+        name={chain.role === "primary" ? "Gas" : "Gas and message"}
+        value={gas === undefined ? "–" : `about ${aboutCoins(gas)} ${coinName(chain)}`}
+        className="number"
+      />
+      <Fact
+        name={<>You pay{cost === amount ? "" : " at most"}</>}
+        value={`${dollars(cost)} and gas`}
+        term="last"
+        className="number last"
+      />
     </dl>
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { chainName } from "../gateway.ts";
-import { Card, CopyButton, Note, textOf } from "../parts.tsx";
+import { Button, Card, CopyButton, Note, textOf } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import type { PaymentState } from "./use-payment.ts";
 
@@ -60,31 +60,24 @@ export function Progress({
           <Link className="button first" href="/keys/new">
             Create a key
           </Link>
-          <button type="button" onClick={state.clear}>
-            Add more
-          </button>
+          <Button text="Add more" act={state.clear} />
         </div>
       ) : null}
       {isElsewhere ? <Note>Another tab of this browser goes on with it. This one shows how far it is.</Note> : null}
       {mayGoOn ? (
         <div className="row">
-          <button type="button" className="first" onClick={() => state.goOn()}>
-            {error === undefined ? "Continue" : "Try again"}
-          </button>
+          <Button text={error === undefined ? "Continue" : "Try again"} className="first" act={() => state.goOn()} />
           {isBought(payment) && !payment.isMinted && payment.kept === null ? (
-            <button type="button" onClick={() => state.goOn({ maxCostToken: null })}>
-              Pay {tokenUsd(BigInt(payment.amountToken))} at the fixed price instead
-            </button>
+            <Button
+              text={`Pay ${tokenUsd(BigInt(payment.amountToken))} at the fixed price instead`}
+              act={() => state.goOn({ maxCostToken: null })}
+            />
           ) : null}
           {payment.pay === "either" && !payment.isMinted && payment.kept === null ? (
-            <button type="button" onClick={() => state.goOn({ pay: "approve" })}>
-              Pay by approval instead
-            </button>
+            <Button text="Pay by approval instead" act={() => state.goOn({ pay: "approve" })} />
           ) : null}
           {payment.kept === null || isBurned(payment) ? (
-            <button type="button" onClick={state.clear}>
-              {endOf(payment, error)}
-            </button>
+            <Button text={endOf(payment, error)} act={state.clear} />
           ) : null}
         </div>
       ) : null}
@@ -95,16 +88,12 @@ export function Progress({
               ? "Nothing there? If your wallet shows no request, or you closed it:"
               : "If your wallet says that it was cancelled, or dropped:"}
           </span>
-          <button type="button" className="little" onClick={state.notSent}>
-            It was not sent
-          </button>
+          <Button text="It was not sent" className="little" act={state.notSent} />
         </div>
       ) : null}
       {isRunning && payment.kept !== null && !isAsked ? (
         <div className="row">
-          <button type="button" className="little" onClick={state.stop}>
-            Stop waiting
-          </button>
+          <Button text="Stop waiting" className="little" act={state.stop} />
         </div>
       ) : null}
       {(payment.unsent ?? []).length > 0 && payment.kept === null && mayGoOn ? (

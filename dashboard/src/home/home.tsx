@@ -20,9 +20,10 @@ import { count, placesOf, when } from "../format.ts";
 import { useStatus } from "../gateway.ts";
 import { KeyLimit, spentFirst } from "../keys/key-limit.tsx";
 import { Chart } from "../parts/chart.tsx";
+import { Segments } from "../parts/form.tsx";
 import { stackOf } from "../parts/stack.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Empty, Failure, Loading, Read, Segments, Skeleton, Stat } from "../parts.tsx";
+import { Amount, Card, Empty, Failure, Loading, Read, Skeleton, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Session, useSession } from "../wallet/session.ts";
 import { FirstSteps } from "./first-steps.tsx";
@@ -58,7 +59,7 @@ function Account({ session, now }: Dated): ReactNode {
           Add funds
         </Link>
       </p>
-      {totals.error === null ? null : <Failure error={totals.error} again={() => void totals.refetch()} />}
+      <Failure error={totals.error} again={() => void totals.refetch()} />
       {isNew ? <FirstSteps session={session} credits={credits.data} /> : <Spend {...{ session, now }} />}
       <div className="home-two">
         <KeysNearLimit session={session} />

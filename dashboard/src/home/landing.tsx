@@ -45,7 +45,7 @@ export default function Landing(): ReactNode {
               Get started
             </Link>
             <a href="/docs" className="button plain">
-              Read the docs <ArrowRight aria-hidden="true" />
+              Read the docs <ArrowRight />
             </a>
           </div>
         </div>

@@ -4,10 +4,11 @@ import { type ApiKey, changeKey, prepareKeyRequest } from "@inference/sdk/keys";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
-import { Failure, Field } from "../parts.tsx";
+import { Form, SelectField, TextField } from "../parts/form.tsx";
+import { Button, Failure } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { windowWords } from "./key-sentence.ts";
-import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
+import { type LimitWindow, WINDOWS } from "./limit-window.ts";
 import { SignedText } from "./signed-text.tsx";
 
 /** A lower limit needs the session alone. Everything else is signed. */
@@ -52,18 +53,15 @@ export function ChangeLimit({
       <>
         <SignedText prepared={prepare.data} done={over} again={() => prepare.mutate()} />
         <p>
-          <button type="button" className="plain" onClick={() => prepare.reset()}>
-            Back
-          </button>
+          <Button text="Back" className="plain" act={() => prepare.reset()} />
         </p>
       </>
     );
   }
   return (
-    <form
+    <Form
       className="stack tight"
-      onSubmit={(event) => {
-        event.preventDefault();
+      submit={() => {
         if (!isValid) return;
         if (isLower) lower.mutate();
         else prepare.mutate();
@@ -71,50 +69,39 @@ export function ChangeLimit({
     >
       <div className="fields">
         {limits.length < 2 ? null : (
-          <Field label="Which limit">
-            {(props) => (
-              <select
-                {...props}
-                value={current}
-                onChange={({ target }) => {
-                  const chosen = limits.find((one) => one.window === target.value);
-                  if (chosen === undefined) return;
-                  setWhich(chosen.window);
-                  setText(formatUsd(chosen.limit));
-                  setWindow(chosen.window);
-                }}
-              >
-                {limits.map((one) => (
-                  <option key={one.window} value={one.window}>
-                    {usd(one.limit)} {windowWords[one.window]}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Which limit"
+            value={current}
+            options={limits.map((one) => [one.window, `${usd(one.limit)} ${windowWords[one.window]}`])}
+            set={(chosen) => {
+              const one = limits.find((each) => each.window === chosen);
+              if (one === undefined) return;
+              setWhich(one.window);
+              setText(formatUsd(one.limit));
+              setWindow(one.window);
+            }}
+          />
         )}
-        <Field label="New limit">
-          {(props) => (
-            <select {...props} value={window} onChange={({ target }) => setWindow(target.value as LimitWindow)}>
-              <LimitWindows />
-            </select>
-          )}
-        </Field>
+        <SelectField label="New limit" value={window} options={WINDOWS} set={setWindow} />
         {window === "none" ? null : (
-          <Field label="Dollars" error={isValid ? undefined : "An amount in dollars, such as 5.00."}>
-            {(props) => (
-              <input {...props} inputMode="decimal" value={text} onChange={({ target }) => setText(target.value)} />
-            )}
-          </Field>
+          <TextField
+            label="Dollars"
+            error={isValid ? undefined : "An amount in dollars, such as 5.00."}
+            inputMode="decimal"
+            text={text}
+            set={setText}
+          />
         )}
       </div>
       <p>
-        <button type="submit" className="first" disabled={!isValid || lower.isPending || prepare.isPending}>
-          {isLower ? "Set it: lower needs no signature" : "Next: see what you sign"}
-        </button>
+        <Button
+          text={isLower ? "Set it: lower needs no signature" : "Next: see what you sign"}
+          className="first"
+          disabled={!isValid || lower.isPending || prepare.isPending}
+        />
       </p>
-      {lower.error === null ? null : <Failure error={lower.error} />}
-      {prepare.error === null ? null : <Failure error={prepare.error} />}
-    </form>
+      <Failure error={lower.error} />
+      <Failure error={prepare.error} />
+    </Form>
   );
 }

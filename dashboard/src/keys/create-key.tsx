@@ -6,10 +6,11 @@ import { useLocation } from "wouter";
 import { useCredits, useKeys } from "../account.ts";
 import { now } from "../clock.ts";
 import { CodeBlock } from "../parts/code.tsx";
-import { Amount, DecimalField, Failure, Field, Segments } from "../parts.tsx";
+import { Segments, TextField } from "../parts/form.tsx";
+import { Amount, Button, Fact, Failure } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keySentence } from "./key-sentence.ts";
-import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.tsx";
+import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.ts";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
 
@@ -45,20 +46,18 @@ export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
   return (
     <div className="create-key">
       <div className="stack">
-        <Field label="Name" about="The program that uses it." error={problems.name}>
-          {(props) => (
-            <input
-              {...props}
-              autoComplete="off"
-              value={form.name}
-              placeholder="laptop"
-              onChange={({ target }) => set({ name: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          about="The program that uses it."
+          error={problems.name}
+          placeholder="laptop"
+          text={form.name}
+          set={(text) => set({ name: text })}
+        />
         <div className="row">
           {form.window === "none" ? null : (
-            <DecimalField
+            <TextField
+              inputMode="decimal"
               label="Limit, in dollars"
               error={problems.limit}
               text={form.limit}
@@ -78,17 +77,13 @@ export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
           </div>
         </div>
         {form.expiry === "other" ? (
-          <Field label="Days until it expires" error={problems.days}>
-            {(props) => (
-              <input
-                {...props}
-                inputMode="numeric"
-                autoComplete="off"
-                value={form.days}
-                onChange={({ target }) => set({ days: target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Days until it expires"
+            error={problems.days}
+            inputMode="numeric"
+            text={form.days}
+            set={(text) => set({ days: text })}
+          />
         ) : null}
         <MoreTermFields form={form} set={set} problems={problems} />
       </div>
@@ -109,13 +104,14 @@ function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
         </h2>
         <dl className="facts right">
           {window === "none" || window === "lifetime" ? null : (
-            <>
-              <dt>Limit resets</dt>
-              <dd>{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</dd>
-            </>
+            <Fact name="Limit resets" value={<>{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</>} />
           )}
-          <dt>Pays from</dt>
-          <dd>balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}</dd>
+          <Fact
+            name="Pays from"
+            value={
+              <>balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}</>
+            }
+          />
         </dl>
         <Sign {...{ wallet, form, isValid, done }} />
       </section>
@@ -163,16 +159,15 @@ function Sign({ wallet, form, isValid, done }: SummaryParts): ReactNode {
   }, [isOpen, isValid, name, signing.isIdle, signing.failureCount]);
   return (
     <>
-      <button
-        type="button"
+      <Button
+        text="Sign and create key"
+        waits={signing.isPending && "Look at your wallet …"}
         className="first main"
-        disabled={!isValid || signing.isPending}
-        onClick={() => signing.mutate()}
-      >
-        {signing.isPending ? "Look at your wallet …" : "Sign and create key"}
-      </button>
+        disabled={!isValid}
+        act={() => signing.mutate()}
+      />
       <p className="hint">Free, without gas. The key is shown once.</p>
-      {signing.error === null ? null : <Failure error={signing.error} />}
+      <Failure error={signing.error} />
       <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
         <summary>Text to sign</summary>
         <pre>

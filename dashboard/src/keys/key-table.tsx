@@ -8,7 +8,7 @@ import { count, day, placesOf } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Empty, Failure, Meter, Read } from "../parts.tsx";
+import { Amount, Button, Card, Empty, Failure, Meter, Read } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { ChangeLimit } from "./change-limit.tsx";
@@ -215,7 +215,7 @@ function Actions({ wallet, apiKey, open }: ActionsParts): ReactNode {
           { text: "Delete", icon: <Trash2 {...icon} />, isDanger: true, act: () => open("delete") },
         ]}
       />
-      {toggle.error === null ? null : <Failure error={toggle.error} />}
+      <Failure error={toggle.error} />
     </>
   );
 }
@@ -234,14 +234,10 @@ function Delete({ wallet, apiKey, done }: { wallet: SignedIn; apiKey: ApiKey; do
     <>
       <p>Programs with this key are refused at once, and for good. Its receipts stay.</p>
       <div className="row">
-        <button type="button" className="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
-          Delete this key
-        </button>
-        <button type="button" onClick={done}>
-          Keep it
-        </button>
+        <Button text="Delete this key" className="danger" disabled={revoke.isPending} act={() => revoke.mutate()} />
+        <Button text="Keep it" act={done} />
       </div>
-      {revoke.error === null ? null : <Failure error={revoke.error} />}
+      <Failure error={revoke.error} />
     </>
   );
 }

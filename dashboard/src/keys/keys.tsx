@@ -33,7 +33,7 @@ export default function Keys(): ReactNode {
         }
         side={
           <Link href="/keys/new" className="button first">
-            <Plus aria-hidden="true" />
+            <Plus />
             Create key
           </Link>
         }

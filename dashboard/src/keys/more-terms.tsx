@@ -2,7 +2,7 @@ import { MODEL_PATTERN } from "@inference/protocol/model-pattern";
 import type { ApiKey, KeyTerms } from "@inference/sdk/keys";
 import type { ReactNode } from "react";
 import { usd } from "../format.ts";
-import { Field } from "../parts.tsx";
+import { TextField } from "../parts/form.tsx";
 import { windowWords } from "./key-sentence.ts";
 
 /** The terms of a key beside its first limit: empty texts for those that it does not have. */
@@ -25,16 +25,14 @@ export function MoreTermFields({ form, set, problems }: MoreTermParts): ReactNod
       </summary>
       <div className="fields">
         {texts.map(({ name, label, about }) => (
-          <Field key={name} label={label} about={about} error={problems[name]}>
-            {(props) => (
-              <input
-                {...props}
-                autoComplete="off"
-                value={form[name]}
-                onChange={({ target }) => set({ [name]: target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            key={name}
+            label={label}
+            about={about}
+            error={problems[name]}
+            text={form[name]}
+            set={(text) => set({ [name]: text })}
+          />
         ))}
       </div>
       <label>

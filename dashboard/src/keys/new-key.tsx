@@ -5,7 +5,8 @@ import { type ReactNode, useEffect, useState } from "react";
 import { useModels } from "../gateway.ts";
 import { requestTabs } from "../home/request-code.tsx";
 import { Code, CodeBlock } from "../parts/code.tsx";
-import { Card, CopyButton, Field, Note } from "../parts.tsx";
+import { SelectField } from "../parts/form.tsx";
+import { Button, Card, CopyButton, Note } from "../parts.tsx";
 
 /** The new key, shown once, and its use in programs. */
 export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
@@ -33,22 +34,15 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
           {key}
         </code>
         <CopyButton text={key} />
-        <button type="button" className="first" onClick={done}>
-          I have copied it
-        </button>
+        <Button text="I have copied it" className="first" act={done} />
       </div>
       <h3>Use it</h3>
-      <Field label="Model">
-        {(props) => (
-          <select {...props} value={model?.id} onChange={({ target }) => choose(target.value)}>
-            {texts.map(({ id, display_name: name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Model"
+        value={model?.id}
+        options={texts.map(({ id, display_name: name }) => [id, name])}
+        set={choose}
+      />
       <Code tabs={requestTabs(at.model, key)} />
       <h3>Set up a tool</h3>
       <CodeBlock label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />

@@ -19,7 +19,7 @@ export function RollKey({ wallet, apiKey, done }: { wallet: SignedIn; apiKey: Ap
   return (
     <>
       <p>The key gets a new text, and the old one stops working at once. Its limit and its name stay.</p>
-      {prepared.error === null ? null : <Failure error={prepared.error} />}
+      <Failure error={prepared.error} />
       {prepared.data === undefined ? null : (
         <SignedText prepared={prepared.data} done={setMade} again={() => void prepared.refetch()} />
       )}

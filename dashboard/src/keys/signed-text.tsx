@@ -1,7 +1,7 @@
 import type { PreparedKeyRequest } from "@inference/sdk/keys";
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Failure } from "../parts.tsx";
+import { Button, Failure } from "../parts.tsx";
 
 /** The exact text, and the button that has the wallet sign it. */
 export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): ReactNode {
@@ -18,11 +18,14 @@ export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): Re
         <code>{prepared.message}</code>
       </pre>
       <p>
-        <button type="button" className="first" disabled={signing.isPending} onClick={() => signing.mutate()}>
-          {signing.isPending ? "Look at your wallet …" : "Sign"}
-        </button>
+        <Button
+          text="Sign"
+          waits={signing.isPending && "Look at your wallet …"}
+          className="first"
+          act={() => signing.mutate()}
+        />
       </p>
-      {signing.error === null ? null : <Failure error={signing.error} />}
+      <Failure error={signing.error} />
     </>
   );
 }

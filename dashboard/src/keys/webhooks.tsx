@@ -14,7 +14,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd, when } from "../format.ts";
 import { CodeBlock } from "../parts/code.tsx";
-import { Badge, Card, Failure, Field, type Kind, Note, Read } from "../parts.tsx";
+import { Form, TextField } from "../parts/form.tsx";
+import { Badge, Button, Card, Failure, type Kind, Note, Read } from "../parts.tsx";
 import { useOwn } from "../wallet/session.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 
@@ -70,12 +71,8 @@ function OneWebhook({ wallet, webhook: { id, url, events, threshold_nano_usd: th
       <h3 className="mono">{url}</h3>
       <p className="small quiet">{words.join(", ")}.</p>
       <div className="row">
-        <button type="button" className="little" disabled={test.isPending} onClick={() => test.mutate()}>
-          {test.isPending ? "Sending …" : "Send a test"}
-        </button>
-        <button type="button" className="little danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-          Remove
-        </button>
+        <Button text="Send a test" waits={test.isPending && "Sending …"} className="little" act={() => test.mutate()} />
+        <Button text="Remove" className="little danger" disabled={remove.isPending} act={() => remove.mutate()} />
         <span aria-live="polite">
           {test.data === undefined ? null : (
             <Badge kind={test.data.delivered ? "good" : "bad"}>
@@ -84,9 +81,8 @@ function OneWebhook({ wallet, webhook: { id, url, events, threshold_nano_usd: th
           )}
         </span>
       </div>
-      {[test.error, remove.error].map((error) =>
-        error === null ? null : <Failure key={String(error)} error={error} />,
-      )}
+      <Failure error={test.error} />
+      <Failure error={remove.error} />
     </section>
   );
 }
@@ -111,25 +107,15 @@ function AddWebhook({ wallet, done }: { wallet: SignedIn; done: (made: NewWebhoo
   return (
     <details>
       <summary>Add a webhook</summary>
-      <form
-        className="stack tight"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add.mutate();
-        }}
-      >
-        <Field label="URL">
-          {(props) => (
-            <input
-              {...props}
-              type="url"
-              required
-              placeholder="https://example.com/webhook"
-              value={url}
-              onChange={({ target }) => setForm({ ...form, url: target.value })}
-            />
-          )}
-        </Field>
+      <Form className="stack tight" submit={() => add.mutate()}>
+        <TextField
+          label="URL"
+          type="url"
+          required
+          placeholder="https://example.com/webhook"
+          text={url}
+          set={(text) => setForm({ ...form, url: text })}
+        />
         <fieldset className="row">
           <legend className="label">Events</legend>
           {webhookEvents.map((event) => (
@@ -140,24 +126,19 @@ function AddWebhook({ wallet, done }: { wallet: SignedIn; done: (made: NewWebhoo
           ))}
         </fieldset>
         {isLow ? (
-          <Field label="Balance below, in dollars" error={wrong}>
-            {(props) => (
-              <input
-                {...props}
-                inputMode="decimal"
-                value={threshold}
-                onChange={({ target }) => setForm({ ...form, threshold: target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Balance below, in dollars"
+            error={wrong}
+            inputMode="decimal"
+            text={threshold}
+            set={(text) => setForm({ ...form, threshold: text })}
+          />
         ) : null}
         <div className="row">
-          <button type="submit" disabled={add.isPending || events.length === 0 || wrong !== undefined}>
-            Add
-          </button>
+          <Button text="Add" disabled={add.isPending || events.length === 0 || wrong !== undefined} />
         </div>
-        {add.error === null ? null : <Failure error={add.error} />}
-      </form>
+        <Failure error={add.error} />
+      </Form>
     </details>
   );
 }
@@ -171,9 +152,7 @@ function Secret({ made: { secret, data }, done }: { made: NewWebhook; done: (mad
       </p>
       <CodeBlock label="Secret" text={secret} />
       <p>
-        <button type="button" className="little" onClick={() => done(undefined)}>
-          I have copied it
-        </button>
+        <Button text="I have copied it" className="little" act={() => done(undefined)} />
       </p>
     </Note>
   );

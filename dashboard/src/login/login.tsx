@@ -7,7 +7,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { keySentence } from "../keys/key-sentence.ts";
 import { CodeBlock } from "../parts/code.tsx";
-import { Card, Failure, Head, Note } from "../parts.tsx";
+import { Button, Card, Failure, Head, Note } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -57,9 +57,11 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
       <Card title="Signed" className="keep">
         <p>Hand it to the program. It goes to this computer only ({new URL(callback).host}).</p>
         <p>
-          <button type="button" className="first" onClick={() => location.assign(`${callback}?code=${code}`)}>
-            Go on to the program
-          </button>
+          <Button
+            text="Go on to the program"
+            className="first"
+            act={() => location.assign(`${callback}?code=${code}`)}
+          />
         </p>
         <details>
           <summary>The program is on another computer</summary>
@@ -74,25 +76,23 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
         You sign this text, and your wallet must show the same one. You can disable the key on{" "}
         <Link href="/keys">Keys</Link>.
       </p>
-      {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
+      <Failure error={prepared.error} again={() => void prepared.refetch()} />
       {message === undefined ? null : (
         <>
           <pre>
             <code>{message}</code>
           </pre>
           <p>
-            <button
-              type="button"
+            <Button
+              text="Sign"
+              waits={signing.isPending && "Look at your wallet …"}
               className="first"
-              disabled={signing.isPending}
-              onClick={() => signing.mutate(message)}
-            >
-              {signing.isPending ? "Look at your wallet …" : "Sign"}
-            </button>
+              act={() => signing.mutate(message)}
+            />
           </p>
         </>
       )}
-      {signing.error === null ? null : <Failure error={signing.error} />}
+      <Failure error={signing.error} />
     </Card>
   );
 }

@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { count, usd } from "../format.ts";
 import type { Model } from "../gateway.ts";
-import { Amount, Card, Field } from "../parts.tsx";
+import { SelectField, TextField } from "../parts/form.tsx";
+import { Amount, Card, Fact } from "../parts.tsx";
 import { columnPrices, pricesOf, unitOf } from "./cost.ts";
 import { type Estimate, estimate, NOUNS } from "./estimate.ts";
 
@@ -27,21 +28,17 @@ export function Calculator({ model: { type, pricing } }: { model: Model }): Reac
   const isRead = input !== undefined && cached !== undefined && output !== undefined && requests !== undefined;
   const found = isRead ? estimate(type, pricing, { input, cached, output, label }) : undefined;
   const field = (name: keyof typeof texts, title: string): ReactNode => (
-    <Field label={title} error={numbers[name] === undefined ? "A whole number, such as 1000." : undefined}>
-      {(props) => (
-        <input
-          {...props}
-          inputMode="numeric"
-          autoComplete="off"
-          value={texts[name]}
-          onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
-          onBlur={() => {
-            const number = numbers[name];
-            if (number !== undefined) setTexts({ ...texts, [name]: count(number) });
-          }}
-        />
-      )}
-    </Field>
+    <TextField
+      label={title}
+      error={numbers[name] === undefined ? "A whole number, such as 1000." : undefined}
+      inputMode="numeric"
+      text={texts[name]}
+      set={(text) => setTexts({ ...texts, [name]: text })}
+      onBlur={() => {
+        const number = numbers[name];
+        if (number !== undefined) setTexts({ ...texts, [name]: count(number) });
+      }}
+    />
   );
   const isText = type === "text";
   return (
@@ -50,15 +47,7 @@ export function Calculator({ model: { type, pricing } }: { model: Model }): Reac
       {isText && columnPrices(type, pricing, "cached").length > 0 ? field("cached", "Of these, cached") : null}
       {isText ? field("output", "Output tokens per request") : null}
       {unit === "images" && labels.length > 1 ? (
-        <Field label="Size">
-          {(props) => (
-            <select {...props} value={label} onChange={({ target }) => setLabel(target.value)}>
-              {labels.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Size" value={label} options={labels.map((each) => [each, each])} set={setLabel} />
       ) : null}
       {field("requests", "Requests a day")}
       <Result found={found} requests={requests ?? 0} />
@@ -86,16 +75,11 @@ function Result({ found, requests }: { found: Estimate | undefined; requests: nu
         <dl className="facts right">
           {found.lines.map(({ text, amount }) => (
             <div key={text} className="contents">
-              <dt>{text}</dt>
-              <dd>{aligned(amount)}</dd>
+              <Fact name={text} value={aligned(amount)} />
             </div>
           ))}
-          <dt>One request{found.isRoundedUp ? ", rounded up" : ""}</dt>
-          <dd>{aligned(one)}</dd>
-          <dt>
-            {count(requests)} requests × {DAYS} days
-          </dt>
-          <dd>× {count(times)}</dd>
+          <Fact name={<>One request{found.isRoundedUp ? ", rounded up" : ""}</>} value={aligned(one)} />
+          <Fact name={`${count(requests)} requests × ${DAYS} days`} value={`× ${count(times)}`} />
         </dl>
       )}
     </div>

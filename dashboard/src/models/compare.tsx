@@ -18,7 +18,7 @@ export function Compare({ ids }: { ids: readonly string[] }): ReactNode {
         title="Compare models"
         side={
           <Link className="button" href={pathTo("models", "", { marked: ids.join(",") })}>
-            <ArrowLeft aria-hidden="true" /> All models
+            <ArrowLeft /> All models
           </Link>
         }
       />

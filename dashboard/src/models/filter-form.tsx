@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 import type { Model } from "../gateway.ts";
-import { Segments } from "../parts.tsx";
+import { Segments } from "../parts/form.tsx";
 import { CAPABILITIES, CONTEXTS, can, type Filters, inputPrices, KINDS } from "./catalogue.ts";
 import { exactUsd } from "./cost.ts";
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { count } from "../format.ts";
 import type { Model } from "../gateway.ts";
-import { Badge, CopyButton } from "../parts.tsx";
+import { Badge, Button, CopyButton } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Capability, can, type Filters, KINDS, MOST_MARKED, type SortBy } from "./catalogue.ts";
 import { cellOf, columnPrices, type PriceColumn } from "./cost.ts";
@@ -31,7 +31,6 @@ export function ModelTable({ list, filters, set }: TableParts): ReactNode {
   };
   const heading = (by: SortBy, title: string, isNumber = true): ReactNode => {
     const isSorted = filters.sort === by;
-    const Arrow = filters.isDescending ? ArrowDown : ArrowUp;
     return (
       <th
         key={by}
@@ -39,10 +38,12 @@ export function ModelTable({ list, filters, set }: TableParts): ReactNode {
         className={isNumber ? "number" : undefined}
         aria-sort={isSorted ? (filters.isDescending ? "descending" : "ascending") : undefined}
       >
-        <button type="button" className="sort" onClick={() => sort(by)}>
-          {isSorted ? <Arrow aria-hidden="true" /> : null}
-          {title}
-        </button>
+        <Button
+          text={title}
+          {...(isSorted ? { icon: filters.isDescending ? ArrowDown : ArrowUp } : {})}
+          className="sort"
+          act={() => sort(by)}
+        />
       </th>
     );
   };
@@ -114,7 +115,7 @@ function Row({ model, filters: { marked }, set }: RowParts): ReactNode {
             <span key={capability} title={can(model, capability) ? title : undefined}>
               {can(model, capability) ? (
                 <>
-                  <Icon aria-hidden="true" />
+                  <Icon />
                   <span className="hidden">{title}</span>
                 </>
               ) : null}
@@ -163,7 +164,7 @@ export function CapabilityKey(): ReactNode {
     <span className="row">
       {ICONS.map(([capability, title, Icon]) => (
         <span key={capability} className="icon-word">
-          <Icon aria-hidden="true" /> {title}
+          <Icon /> {title}
         </span>
       ))}
     </span>

@@ -33,7 +33,7 @@ function Crumbs(): ReactNode {
       <Link className="up" href="/models">
         Models
       </Link>
-      <ChevronRight aria-hidden="true" />
+      <ChevronRight />
     </nav>
   );
 }
@@ -112,7 +112,7 @@ function Capabilities({ model }: { model: Model }): ReactNode {
         return (
           <li key={capability}>
             <Badge>
-              {Icon === undefined ? null : <Icon aria-hidden="true" />}
+              {Icon === undefined ? null : <Icon />}
               {title}
             </Badge>
           </li>

@@ -3,7 +3,8 @@ import { type ReactNode, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import { useModels } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Empty, Head, Read, Segments } from "../parts.tsx";
+import { Segments } from "../parts/form.tsx";
+import { Button, Empty, Head, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import { type Filters, filtersOf, find, MOST_MARKED, queryOf, type SortBy } from "./catalogue.ts";
 import { Compare } from "./compare.tsx";
@@ -38,7 +39,7 @@ function Catalogue(): ReactNode {
       <div className="catalogue">
         <div className="stack">
           <div className="search-field">
-            <Search aria-hidden="true" />
+            <Search />
             <input
               type="search"
               aria-label="Find a model"
@@ -48,9 +49,11 @@ function Catalogue(): ReactNode {
             />
           </div>
           <div className="only-phone row">
-            <button type="button" onClick={() => setOpen(true)}>
-              <SlidersHorizontal aria-hidden="true" /> Filters{used === 0 ? "" : ` (${used})`}
-            </button>
+            <Button
+              icon={SlidersHorizontal}
+              text={`Filters${used === 0 ? "" : ` (${used})`}`}
+              act={() => setOpen(true)}
+            />
             <Segments<SortBy>
               label="Sort by"
               value={filters.sort}
@@ -73,24 +76,23 @@ function Catalogue(): ReactNode {
       {isOpen && models.data !== undefined ? (
         <Dialog title="Filters" className="sheet" close={() => setOpen(false)}>
           {form(models.data)}
-          <button type="button" className="first" onClick={() => setOpen(false)}>
-            <Check aria-hidden="true" /> Show {find(models.data, filters).length} models
-          </button>
+          <Button
+            icon={Check}
+            text={`Show ${find(models.data, filters).length} models`}
+            className="first"
+            act={() => setOpen(false)}
+          />
         </Dialog>
       ) : null}
       {filters.marked.length === 0 ? null : (
         <section className="compare-bar" aria-label="Compare">
           <span className="wrap">{filters.marked.join(", ")}</span>
-          <button type="button" className="plain" onClick={() => set({ marked: [] })}>
-            Clear
-          </button>
-          <button
-            type="button"
+          <Button text="Clear" className="plain" act={() => set({ marked: [] })} />
+          <Button
+            text={`Compare ${filters.marked.length}`}
             className="first"
-            onClick={() => navigate(pathTo("models", "", { compare: filters.marked.join(",") }))}
-          >
-            Compare {filters.marked.length}
-          </button>
+            act={() => navigate(pathTo("models", "", { compare: filters.marked.join(",") }))}
+          />
         </section>
       )}
     </>
@@ -107,13 +109,7 @@ type FoundParts = {
 function Found({ list, filters, set, readAtMs }: FoundParts): ReactNode {
   if (list.length === 0) {
     return (
-      <Empty
-        action={
-          <button type="button" onClick={() => navigate(pathTo("models"), { replace: true })}>
-            Clear filters
-          </button>
-        }
-      >
+      <Empty action={<Button text="Clear filters" act={() => navigate(pathTo("models"), { replace: true })} />}>
         No model fits these filters.
       </Empty>
     );

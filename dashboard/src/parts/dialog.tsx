@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Button } from "../parts.tsx";
 
 /** A window over the page, open while it is rendered. Escape, its button, and a click beside it close it. */
 export function Dialog({ title, close, children, className = "" }: DialogParts): ReactNode {
@@ -16,9 +17,7 @@ export function Dialog({ title, close, children, className = "" }: DialogParts):
     <dialog ref={own} className={className} aria-labelledby={id} onClose={close} {...{ closedby: "any" }}>
       <div className="row apart">
         <h2 id={id}>{title}</h2>
-        <button type="button" className="icon little" aria-label="Close" onClick={close}>
-          <X aria-hidden="true" />
-        </button>
+        <Button icon={X} label="Close" act={close} />
       </div>
       {children}
     </dialog>

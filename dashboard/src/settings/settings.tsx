@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Webhooks } from "../keys/webhooks.tsx";
-import { Card, Head, Segments } from "../parts.tsx";
+import { Segments } from "../parts/form.tsx";
+import { Card, Head } from "../parts.tsx";
 import { setTheme, useTheme } from "../theme.ts";
 import type { Theme } from "../theme-choice.ts";
 import { NeedsSession } from "../wallet/gate.tsx";

@@ -40,14 +40,14 @@ export default function CommandMenu({ close }: { close: () => void }): ReactNode
           <Command.Empty>Nothing is named so.</Command.Empty>
           {/^req_\w+$/.test(id) ? (
             <Command.Item value={id} onSelect={() => jump(pathTo("activity", id))}>
-              <Receipt aria-hidden="true" />
+              <Receipt />
               Receipt {id}
             </Command.Item>
           ) : null}
           <Command.Group heading="Pages">
             {places.map(({ name, title, Icon }) => (
               <Command.Item key={name} value={`page ${title}`} onSelect={() => jump(`/${name}`)}>
-                <Icon aria-hidden="true" />
+                <Icon />
                 {title}
               </Command.Item>
             ))}
@@ -57,7 +57,7 @@ export default function CommandMenu({ close }: { close: () => void }): ReactNode
             <Command.Group heading="Models">
               {models.data.map(({ id, display_name: name }) => (
                 <Command.Item key={id} value={`model ${id} ${name}`} onSelect={() => jump(pathTo("models", id))}>
-                  <Layers aria-hidden="true" />
+                  <Layers />
                   {name} <span className="hint mono">{id}</span>
                 </Command.Item>
               ))}
@@ -80,7 +80,7 @@ function Keys({ session, jump }: { session: Session; jump: (path: string) => voi
           value={`key ${name} ${label} ${id}`}
           onSelect={() => jump(pathTo("keys", "", { find: name || label }))}
         >
-          <KeyRound aria-hidden="true" />
+          <KeyRound />
           {name || "Without a name"} <span className="hint mono">{label}</span>
         </Command.Item>
       ))}

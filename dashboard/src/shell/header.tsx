@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Link } from "wouter";
 import { useCredits } from "../account.ts";
-import { Amount } from "../parts.tsx";
+import { Amount, Button } from "../parts.tsx";
 import { type Session, useSession } from "../wallet/session.ts";
 import { Brand } from "./navigation.tsx";
 import { ThemeButton } from "./theme-button.tsx";
@@ -61,7 +61,7 @@ function SearchButton(): ReactNode {
   return (
     <>
       <button type="button" className="search" onClick={() => open(true)}>
-        <Search aria-hidden="true" />
+        <Search />
         <span>Search or jump to…</span>
         <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
       </button>
@@ -81,11 +81,7 @@ export function Account({ isNeeded }: { isNeeded: boolean }): ReactNode {
   useEffect(() => {
     if (isNeeded) use(true);
   }, [isNeeded]);
-  const button = (
-    <button type="button" onClick={() => ask(true)}>
-      Log in
-    </button>
-  );
+  const button = <Button text="Log in" act={() => ask(true)} />;
   if (!isAsked && !wasUsed && !isNeeded) return button;
   return (
     <Suspense fallback={button}>

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useStatus } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Button } from "../parts.tsx";
 import { FIRST_PLACES, type Place, places } from "./places.ts";
 import { ThemeButton } from "./theme-button.tsx";
 
@@ -12,7 +13,7 @@ export function Brand(): ReactNode {
   const logo = data?.operator.logo_url ?? null;
   return (
     <Link className="brand" href="/">
-      {logo === null ? <Sparkle aria-hidden="true" fill="currentcolor" /> : <img src={logo} alt="" />}
+      {logo === null ? <Sparkle fill="currentcolor" /> : <img src={logo} alt="" />}
       {data?.operator.name ?? <span className="hidden">Home</span>}
     </Link>
   );
@@ -37,14 +38,14 @@ function Places({ place, shown }: { place: string; shown: readonly Place[] }): R
         {shown.map(({ name, title, Icon }) => (
           <li key={name} className={name === "verify" ? "gap" : undefined}>
             <Link href={`/${name}`} aria-current={name === place ? "page" : undefined}>
-              <Icon aria-hidden="true" />
+              <Icon />
               {title}
             </Link>
           </li>
         ))}
         <li>
           <a href="/docs">
-            <BookOpen aria-hidden="true" />
+            <BookOpen />
             Docs
           </a>
         </li>
@@ -61,14 +62,11 @@ export function BottomBar({ place }: { place: string }): ReactNode {
     <nav className="bottom" aria-label="Main pages">
       {places.filter(isFirst).map(({ name, title, Icon }) => (
         <Link key={name} href={`/${name}`} aria-current={name === place ? "page" : undefined}>
-          <Icon aria-hidden="true" />
+          <Icon />
           {title}
         </Link>
       ))}
-      <button type="button" aria-expanded={isOpen} onClick={() => open(true)}>
-        <Ellipsis aria-hidden="true" />
-        More
-      </button>
+      <Button icon={Ellipsis} text="More" aria-expanded={isOpen} act={() => open(true)} />
       {isOpen ? (
         <Dialog title="More" className="sheet" close={() => open(false)}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link's click also comes from the keyboard */}

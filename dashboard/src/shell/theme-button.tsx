@@ -1,5 +1,6 @@
 import { Moon, Sun, SunMoon } from "lucide-react";
 import type { ReactNode } from "react";
+import { Button } from "../parts.tsx";
 import { setTheme, useTheme } from "../theme.ts";
 import { nextTheme } from "../theme-choice.ts";
 
@@ -11,15 +12,13 @@ export function ThemeButton({ hasText = false }: { hasText?: boolean }): ReactNo
   const Icon = ICONS[theme];
   const name = `Theme: ${theme}`;
   return (
-    <button
-      type="button"
+    <Button
+      icon={Icon}
+      text={hasText ? name : null}
       className={hasText ? "" : "icon"}
       title={name}
-      aria-label={hasText ? undefined : name}
-      onClick={() => setTheme(nextTheme(theme))}
-    >
-      <Icon aria-hidden="true" />
-      {hasText ? name : null}
-    </button>
+      label={hasText ? undefined : name}
+      act={() => setTheme(nextTheme(theme))}
+    />
   );
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { placesOf, usd } from "../format.ts";
 import { chainNameIn, type Status, useDirectory } from "../gateway.ts";
-import { Amount, Note } from "../parts.tsx";
+import { Amount, Fact, Note } from "../parts.tsx";
 import { VerdictHead } from "../verify/verdict.tsx";
 import { type ReserveLine, type Reserves, reservesOf } from "./reserves.ts";
 
@@ -30,7 +30,7 @@ export function ReservesCard({ books, primary_chain_id: primary }: Status): Reac
         title={titleOf(reserves)}
         side={
           <Link className="button" href="/verify">
-            <ShieldCheck aria-hidden="true" />
+            <ShieldCheck />
             Check it yourself
           </Link>
         }
@@ -71,17 +71,20 @@ function Side({ title, lines, totalNanoUsd, nameOf }: SideParts): ReactNode {
       <dl>
         {lines.map(({ title, chainId, nanoUsd }) => (
           <div key={`${title} ${chainId}`}>
-            <dt>
-              {title} <span className="hint">{nameOf(chainId)}</span>
-            </dt>
-            <dd>{amountOf(nanoUsd)}</dd>
+            <Fact
+              name={
+                <>
+                  {title} <span className="hint">{nameOf(chainId)}</span>
+                </>
+              }
+              value={amountOf(nanoUsd)}
+            />
           </div>
         ))}
       </dl>
       <dl className="total">
         <div>
-          <dt>Total</dt>
-          <dd>{amountOf(totalNanoUsd)}</dd>
+          <Fact name="Total" value={amountOf(totalNanoUsd)} />
         </div>
       </dl>
     </div>

@@ -5,7 +5,7 @@ import type * as z from "zod";
 import { count, fromNow, placesOf, usd, when } from "../format.ts";
 import { chainNameIn, type Status as StatusData, useDirectory, useReconciliations, useStatus } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Head, Note, Read, Stat } from "../parts.tsx";
+import { Amount, Card, Fact, Head, Note, Read, Stat } from "../parts.tsx";
 import { ReservesCard } from "./reserves.tsx";
 
 /** The public state of the service. */
@@ -101,28 +101,34 @@ function Settlement({ settlement, settler, time }: StatusData): ReactNode {
       }
     >
       <dl className="facts right wide-term">
-        <dt>
-          <span className="state">Due, not confirmed</span>
-          <span className="hint below">
-            {count(accounts)} {accounts === 1 ? "account" : "accounts"}
-          </span>
-        </dt>
-        <dd>
-          <Amount nanoUsd={waiting} places={places} />
-        </dd>
-        <dt>
-          <span className="state half">Posted, not confirmed</span>
-        </dt>
-        <dd>
-          {count(posted)} {posted === 1 ? "transaction" : "transactions"}
-        </dd>
-        <dt>
-          <span className="state good">Confirmed</span>
-          <span className="hint below">Debited in final blocks, lifetime</span>
-        </dt>
-        <dd>
-          <Amount nanoUsd={debited} places={places} />
-        </dd>
+        <Fact
+          name={
+            <>
+              <span className="state">Due, not confirmed</span>
+              <span className="hint below">
+                {count(accounts)} {accounts === 1 ? "account" : "accounts"}
+              </span>
+            </>
+          }
+          value={<Amount nanoUsd={waiting} places={places} />}
+        />
+        <Fact
+          name={<span className="state half">Posted, not confirmed</span>}
+          value={
+            <>
+              {count(posted)} {posted === 1 ? "transaction" : "transactions"}
+            </>
+          }
+        />
+        <Fact
+          name={
+            <>
+              <span className="state good">Confirmed</span>
+              <span className="hint below">Debited in final blocks, lifetime</span>
+            </>
+          }
+          value={<Amount nanoUsd={debited} places={places} />}
+        />
       </dl>
     </Card>
   );

@@ -1,7 +1,7 @@
 import type { Evidence } from "@inference/sdk/verify/evidence";
 import type { Verdict } from "@inference/sdk/verify/judge";
 import type { ReactNode } from "react";
-import { Amount, Card } from "../parts.tsx";
+import { Amount, Card, Fact } from "../parts.tsx";
 import { countOf, Findings } from "./findings.tsx";
 import { type Sums, sentenceOf, sumsOf, TITLES } from "./sums.ts";
 import { VerdictHead } from "./verdict.tsx";
@@ -57,18 +57,25 @@ function Equation({ added, proved, waiting, reserved, balance }: Sums): ReactNod
     <dl className="equation">
       {parts.map(([sign, label, nanoUsd]) => (
         <div key={label} className={sign === "=" ? "last" : undefined}>
-          <dt className="label">
-            {sign === "" ? null : <span className="hidden">{sign === "=" ? "is" : "less"} </span>}
-            {label}
-          </dt>
-          <dd>
-            {sign === "" ? null : (
-              <span className="sign" aria-hidden="true">
-                {sign}{" "}
-              </span>
-            )}
-            <Amount nanoUsd={nanoUsd} />
-          </dd>
+          <Fact
+            name={
+              <>
+                {sign === "" ? null : <span className="hidden">{sign === "=" ? "is" : "less"} </span>}
+                {label}
+              </>
+            }
+            value={
+              <>
+                {sign === "" ? null : (
+                  <span className="sign" aria-hidden="true">
+                    {sign}{" "}
+                  </span>
+                )}
+                <Amount nanoUsd={nanoUsd} />
+              </>
+            }
+            term="label"
+          />
         </div>
       ))}
     </dl>

@@ -19,14 +19,14 @@ export function Findings({ findings }: { findings: readonly Finding[] }): ReactN
             <details open={outcome === "fail"}>
               <summary>
                 <span className="mark">
-                  <Icon aria-hidden="true" />
+                  <Icon />
                 </span>
                 <span>
                   {title}
                   <span className="hidden">: {said}</span>
                 </span>
                 <span className="found">{outcome === "skipped" ? "Not checked" : detail}</span>
-                <ChevronRight className="chevron" aria-hidden="true" />
+                <ChevronRight className="chevron" />
               </summary>
               <div className="opened">
                 <p>{sentence(detail)}</p>

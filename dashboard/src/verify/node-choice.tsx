@@ -1,5 +1,6 @@
-import { type ReactNode, useId, useState } from "react";
-import { Field, Note } from "../parts.tsx";
+import { type ReactNode, useState } from "react";
+import { Choices, TextField } from "../parts/form.tsx";
+import { Button, Note } from "../parts.tsx";
 
 /** The source of chain data. */
 export type NodeChoice = { kind: "service" } | { kind: "wallet" } | { kind: "own"; url: string };
@@ -24,7 +25,6 @@ export function nodeName(choice: NodeChoice): string {
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
 export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): ReactNode {
-  const name = useId();
   const [url, setUrl] = useState(linkedNode ?? "");
   const isOpen = url !== "" && url === linkedNode;
   const isLinked = linkedNode !== null && sessionStorage.getItem(CHOSEN) !== linkedNode;
@@ -35,42 +35,27 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
     location.assign(`/verify?${query}`);
   };
   const kinds = [
-    ["service", "The service's node", "Relies on the service for what is on chain."],
-    ...(hasWallet ? [["wallet", "My wallet", "The node of the primary chain that your wallet uses."] as const] : []),
-    ["own", "My own node", "An RPC address of the primary chain."],
+    { value: "service", title: "The service's node", about: "Relies on the service for what is on chain." },
+    ...(hasWallet ? [WALLET] : []),
+    { value: "own", title: "My own node", about: "An RPC address of the primary chain." },
   ] as const;
   return (
-    <fieldset className="stack tight">
-      <legend>Node that reads the chain</legend>
-      <div className="choices">
-        {kinds.map(([kind, label, about]) => (
-          <label key={kind} className="choice">
-            <input
-              type="radio"
-              name={name}
-              checked={choice.kind === kind}
-              onChange={() => choose(kind === "own" ? { kind, url: linkedNode ?? "" } : { kind })}
-            />
-            <span>
-              <strong>{label}</strong>
-              <span className="small quiet">{about}</span>
-            </span>
-          </label>
-        ))}
-      </div>
+    <>
+      <Choices
+        label="Node that reads the chain"
+        value={choice.kind}
+        set={(kind) => choose(kind === "own" ? { kind, url: linkedNode ?? "" } : { kind })}
+        options={kinds}
+      />
       {choice.kind === "own" ? (
         <>
-          <Field label="Address of the node">
-            {(props) => (
-              <input
-                {...props}
-                type="url"
-                placeholder="https://node.example"
-                value={url}
-                onChange={({ target }) => setUrl(target.value.trim())}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Address of the node"
+            type="url"
+            placeholder="https://node.example"
+            text={url}
+            set={(text) => setUrl(text.trim())}
+          />
           {isOpen && isLinked ? (
             <Note kind="warn">
               <p>
@@ -83,20 +68,24 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
             <Note>
               <p>The page loads again, and its policy then allows this node.</p>
               <p>
-                <button
-                  type="button"
+                <Button
+                  text="Use this node"
                   className="little"
                   disabled={!/^https?:\/\//.test(url) || !URL.canParse(url)}
-                  onClick={open}
-                >
-                  Use this node
-                </button>
+                  act={open}
+                />
               </p>
             </Note>
           )}
         </>
       ) : null}
-    </fieldset>
+    </>
   );
 }
+const WALLET = {
+  value: "wallet",
+  title: "My wallet",
+  about: "The node of the primary chain that your wallet uses.",
+} as const;
+
 type NodeChooserParts = { choice: NodeChoice; choose: (choice: NodeChoice) => void; hasWallet: boolean };

@@ -3,7 +3,8 @@ import { type ChainOptions, connect } from "@inference/sdk/connection";
 import { ClientError } from "@inference/sdk/errors";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { Card, Failure, Field } from "../parts.tsx";
+import { Form, TextField } from "../parts/form.tsx";
+import { Button, Card, Failure } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { useSignedIn, useWallet } from "../wallet/wallet.ts";
 import { checkReceipt } from "./check-receipt.ts";
@@ -30,40 +31,27 @@ export function OneReceipt({ chains, node }: OneReceiptParts): ReactNode {
   });
   return (
     <Card title="One receipt">
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          checking.mutate();
-        }}
-      >
+      <Form className="stack" submit={() => checking.mutate()}>
         <div className="fields">
-          <Field label="Receipt" about="The answer's x-request-id, also in Activity.">
-            {(props) => (
-              <input {...props} value={id} placeholder="req_…" onChange={({ target }) => setId(target.value)} />
-            )}
-          </Field>
-          <Field
+          <TextField
+            label="Receipt"
+            about="The answer's x-request-id, also in Activity."
+            placeholder="req_…"
+            text={id}
+            set={setId}
+          />
+          <TextField
             label="API key that made it"
             about={signed === null ? "It stays in this page." : "Not needed: you are signed in."}
-          >
-            {(props) => (
-              <input
-                {...props}
-                type="password"
-                autoComplete="off"
-                value={apiKey}
-                onChange={({ target }) => setApiKey(target.value)}
-              />
-            )}
-          </Field>
+            type="password"
+            text={apiKey}
+            set={setApiKey}
+          />
         </div>
         <p>
-          <button type="submit" disabled={checking.isPending || id.trim() === ""}>
-            {checking.isPending ? "Checking …" : "Check this receipt"}
-          </button>
+          <Button text={"Check this receipt"} waits={checking.isPending && "Checking …"} disabled={id.trim() === ""} />
         </p>
-      </form>
+      </Form>
       <div className="contents" aria-live="polite">
         {checking.data === undefined ? null : (
           <>
@@ -74,7 +62,7 @@ export function OneReceipt({ chains, node }: OneReceiptParts): ReactNode {
           </>
         )}
       </div>
-      {checking.error === null ? null : <Failure error={checking.error} />}
+      <Failure error={checking.error} />
     </Card>
   );
 }

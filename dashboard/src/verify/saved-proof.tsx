@@ -2,7 +2,8 @@ import type { Evidence } from "@inference/sdk/verify/evidence";
 import { judge } from "@inference/sdk/verify/judge";
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Card, Failure, Field } from "../parts.tsx";
+import { Field } from "../parts/form.tsx";
+import { Card, Failure } from "../parts.tsx";
 import { AccountVerdict } from "./account-verdict.tsx";
 
 /** Judges a saved proof, without a network. */

@@ -11,7 +11,7 @@ export function VerdictHead({ kind, title, side, isLarge = false, children }: Ve
   return (
     <div className={`verdict ${kind} ${isLarge ? "large" : ""}`}>
       <span className="verdict-mark">
-        <Icon aria-hidden="true" />
+        <Icon />
       </span>
       <div className="stack tight">
         <h2 tabIndex={-1}>{title}</h2>

@@ -9,7 +9,8 @@ import { useConfig } from "wagmi";
 import { save } from "../activity/download.ts";
 import { type Directory, useDirectory } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
-import { Failure, Field, Head, Skeleton } from "../parts.tsx";
+import { Field, TextField } from "../parts/form.tsx";
+import { Button, Failure, Head, Skeleton } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { walletAccount, walletTransport } from "../wallet/account.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
@@ -54,21 +55,15 @@ function Page(): ReactNode {
         </summary>
         <div className="stack">
           <NodeChooser choice={choice} choose={choose} hasWallet={wallet !== null} />
-          <Field
+          <TextField
             label="Settlement contract that you trust"
             about="Its address on the primary chain, from a source of yours. Kept in this browser."
             error={contract === "" || isAddress(contract) ? undefined : "An address is 0x and 40 hex digits."}
-          >
-            {(props) => (
-              <input
-                {...props}
-                className="mono"
-                placeholder="0x…"
-                value={contract}
-                onChange={({ target }) => trust(target.value.trim())}
-              />
-            )}
-          </Field>
+            className="mono"
+            placeholder="0x…"
+            text={contract}
+            set={(text) => trust(text.trim())}
+          />
           <Field
             label="Signed receipts of your programs"
             about="JSON lines. The page adds those of its own requests. They stay in this browser."
@@ -142,14 +137,18 @@ function WholeAccount({ wallet, chains, node, file, isFirst, advanced }: WholePa
   const buttons = (
     <>
       {data === undefined ? null : (
-        <button type="button" onClick={() => save("proof.json", "application/json", JSON.stringify(data.evidence))}>
-          <Download aria-hidden="true" />
-          Save proof
-        </button>
+        <Button
+          icon={Download}
+          text="Save proof"
+          act={() => save("proof.json", "application/json", JSON.stringify(data.evidence))}
+        />
       )}
-      <button type="button" className="first" disabled={isPending} onClick={() => mutate()}>
-        {isPending ? "Checking …" : data === undefined ? "Check my account" : "Check again"}
-      </button>
+      <Button
+        text={data === undefined ? "Check my account" : "Check again"}
+        waits={isPending && "Checking …"}
+        className="first"
+        act={() => mutate()}
+      />
     </>
   );
   const side = (
@@ -169,7 +168,7 @@ function WholeAccount({ wallet, chains, node, file, isFirst, advanced }: WholePa
         </div>
       )}
       <div className="contents" aria-live="polite">
-        {error === null ? null : <Failure error={error} />}
+        <Failure error={error} />
         {data !== undefined && !isPending ? (
           <AccountVerdict {...data} side={side} />
         ) : (

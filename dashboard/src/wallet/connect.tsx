@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useConnect, useConnectors } from "wagmi";
 import { Link } from "wouter";
-import { Failure, Note } from "../parts.tsx";
+import { Button, Failure, Note } from "../parts.tsx";
 import { wantSession } from "./sign-in.ts";
 
 /** The wallets that this browser has. @param signsIn Whether the chosen one is asked to sign in at once. */
@@ -31,11 +31,11 @@ export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNod
       <ul className="wallets">
         {connectors.map((connector) => (
           <li key={connector.uid}>
-            <button type="button" disabled={isPending} onClick={() => mutate({ connector })}>
-              {connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}
-              {connector.name}
-              {isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}
-            </button>
+            <Button
+              text={`${connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}${connector.name}${isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}`}
+              disabled={isPending}
+              act={() => mutate({ connector })}
+            />
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { shortHex } from "../format.ts";
 import { chainName, useDirectory } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { Failure } from "../parts.tsx";
+import { Button, Failure } from "../parts.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
 import { keepSession, setAddress } from "./session.ts";
@@ -37,9 +37,7 @@ function Corner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
   if (wallet !== null) return <Account key={wallet.address} wallet={wallet} />;
   return (
     <>
-      <button type="button" onClick={() => open(true)}>
-        {status === "reconnecting" ? "Connecting …" : "Log in"}
-      </button>
+      <Button text={status === "reconnecting" ? "Connecting …" : "Log in"} act={() => open(true)} />
       {isOpen ? (
         <Dialog title="Connect a wallet" close={() => open(false)}>
           <p className="quiet">
@@ -67,16 +65,14 @@ function Account({ wallet }: { wallet: Wallet }): ReactNode {
   return (
     <>
       {session === null ? (
-        <button type="button" className="wide-only" disabled={isPending} onClick={start}>
-          {isPending ? "Look at your wallet …" : "Sign in"}
-        </button>
+        <Button text={"Sign in"} waits={isPending && "Look at your wallet …"} className="wide-only" act={start} />
       ) : null}
       <Menu
         button={
           <button type="button" className="account" aria-label={`Account ${shortHex(address)}`}>
             <Avatar address={address} />
             <span className="wide-only">{shortHex(address)}</span>
-            <ChevronDown aria-hidden="true" />
+            <ChevronDown />
           </button>
         }
         about={
@@ -89,12 +85,12 @@ function Account({ wallet }: { wallet: Wallet }): ReactNode {
         entries={[
           {
             text: "Copy address",
-            icon: <Copy aria-hidden="true" />,
+            icon: <Copy />,
             act: () => void navigator.clipboard.writeText(address).catch(() => undefined),
           },
-          { text: "Settings", icon: <Settings aria-hidden="true" />, href: "/settings" },
+          { text: "Settings", icon: <Settings />, href: "/settings" },
           null,
-          { text: "Log out", icon: <LogOut aria-hidden="true" />, act: leave },
+          { text: "Log out", icon: <LogOut />, act: leave },
         ]}
       />
       {error === null || error === isFailureRead ? null : (

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { shortHex } from "../format.ts";
-import { Card, Failure } from "../parts.tsx";
+import { Button, Card, Failure } from "../parts.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
 import { useSignIn } from "./sign-in.ts";
@@ -50,11 +50,9 @@ export function Signed({ why, wallet, children }: Gate<SignedIn> & { wallet: Wal
         day, in this tab.
       </p>
       <p>
-        <button type="button" className="first" disabled={isPending} onClick={start}>
-          {isPending ? "Look at your wallet …" : "Sign in"}
-        </button>
+        <Button text={"Sign in"} waits={isPending && "Look at your wallet …"} className="first" act={start} />
       </p>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
     </Card>
   );
 }

@@ -1,5 +1,4 @@
 import type { LimitReset } from "@inference/protocol/window";
-import type { ReactNode } from "react";
 
 /** The window of a key's limit; `none`: the key has no limit. */
 export type LimitWindow = LimitReset | "lifetime" | "none";
@@ -16,12 +15,3 @@ export const WINDOWS: readonly (readonly [LimitWindow, string])[] = [
   ["lifetime", "lifetime"],
   ["none", "No limit"],
 ];
-
-/** The options of a `select`. */
-export function LimitWindows(): ReactNode {
-  return WINDOWS.map(([window, words]) => (
-    <option key={window} value={window}>
-      {words}
-    </option>
-  ));
-}
