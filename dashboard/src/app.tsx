@@ -1,9 +1,8 @@
 import { ownValue } from "@inference/protocol/own-value";
 import { useQueryClient } from "@tanstack/react-query";
 import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
-import { Link } from "wouter";
 import { useStatus } from "./gateway.ts";
-import { Banner, Button, Loading, Note } from "./parts.tsx";
+import { Banner, Button, ButtonLink, Loading, Note } from "./parts.tsx";
 import { useRoute } from "./route.ts";
 import { Header } from "./shell/header.tsx";
 import { BottomBar, Links, Side } from "./shell/navigation.tsx";
@@ -111,10 +110,8 @@ function OtherAddress(): ReactNode {
   if (data === undefined || new URL(data.base_url).origin === location.origin) return null;
   return (
     <Note kind="warn">
-      <p>
-        This service's own address is <a href={data.base_url}>{data.base_url}</a>. Open it there: what you sign here
-        would be refused.
-      </p>
+      This service's own address is <a href={data.base_url}>{data.base_url}</a>. Open it there: what you sign here would
+      be refused.
     </Note>
   );
 }
@@ -123,9 +120,7 @@ function NotFound(): ReactNode {
   return (
     <div className="empty">
       <h1>There is no such page</h1>
-      <Link className="button" href="/">
-        Home
-      </Link>
+      <ButtonLink text="Home" href="/" />
     </div>
   );
 }

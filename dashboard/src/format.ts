@@ -3,7 +3,7 @@ import { now as gatewayNow } from "./clock.ts";
 
 /** `$1,234.50`: exact, with at least two places and no zeros after them. */
 export function usd(nanoUsd: number | bigint): string {
-  return grouped(formatDecimal(BigInt(nanoUsd), 9));
+  return dollars(formatDecimal(BigInt(nanoUsd), 9));
 }
 
 /** An estimate, to the cent: `$0.02`. Write "about" before it. Below a cent: the first two digits that are not zero. */
@@ -38,10 +38,11 @@ export function tokenUsd(amountToken: bigint): string {
   return usd(amountToken * 1_000n);
 }
 
-function grouped(decimal: string): string {
+/** A decimal as dollars, with at least so many places. */
+export function dollars(decimal: string, places = 2): string {
   const [whole = "0", fraction = ""] = decimal.replace("-", "").split(".");
   const sign = decimal.startsWith("-") ? "-" : "";
-  return `${sign}$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(2, "0")}`;
+  return `${sign}$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(places, "0")}`;
 }
 
 const COUNT = new Intl.NumberFormat("en-US");
@@ -80,6 +81,11 @@ const UNITS: readonly [number, Intl.RelativeTimeFormatUnit][] = [
   [3_600, "hour"],
   [60, "minute"],
 ];
+
+/** `850 ms`, `1.2 s`. */
+export function duration(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
 
 export function shortHex(text: string): string {
   return text.length > 14 ? `${text.slice(0, 6)}…${text.slice(-4)}` : text;

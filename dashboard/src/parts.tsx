@@ -3,7 +3,8 @@ import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors"
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Check, Copy, type LucideIcon } from "lucide-react";
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { partsOfUsd } from "./format.ts";
+import { Link } from "wouter";
+import { partsOfUsd, shortHex } from "./format.ts";
 
 /** The title of a page, one sentence about it at most, and its actions. */
 export function Head({ title, side, children }: { title: ReactNode; side?: ReactNode; children?: ReactNode }) {
@@ -101,16 +102,16 @@ export function Amount({ nanoUsd, places }: { nanoUsd: number | bigint; places?:
   );
 }
 
-/** A name and its value, in a `dl.facts`. @param term The class of the name. */
-export function Fact({ name, value, term, className }: FactParts): ReactNode {
+/** A name and its value, in a `dl.facts`. @param term The class of the name. @param children In place of `value`. */
+export function Fact({ name, value, term, className, children = value }: FactParts): ReactNode {
   return (
     <>
       <dt className={term}>{name}</dt>
-      <dd className={className}>{value}</dd>
+      <dd className={className}>{children}</dd>
     </>
   );
 }
-type FactParts = { name: ReactNode; value: ReactNode; term?: string; className?: string };
+type FactParts = { name: ReactNode; value?: ReactNode; term?: string; className?: string; children?: ReactNode };
 
 /** The place of something that is being read, in its final size. Appears after 150 ms. */
 export function Skeleton({ height = 20, width }: { height?: number; width?: number }): ReactNode {
@@ -203,6 +204,17 @@ export function Button({ text, icon: Icon, label, act, waits = false, disabled, 
     </button>
   );
 }
+/** A link to another page that looks like a button. */
+export function ButtonLink({ text, icon: Icon, label, href, className = "" }: ButtonLinkParts): ReactNode {
+  return (
+    <Link className={`button ${className}`} href={href} aria-label={label}>
+      {Icon === undefined ? null : <Icon />}
+      {text}
+    </Link>
+  );
+}
+type ButtonLinkParts = { text?: string; icon?: LucideIcon; label?: string; href: string; className?: string };
+
 type ButtonParts = Omit<ComponentProps<"button">, "type" | "onClick" | "children"> & {
   text?: ReactNode;
   icon?: LucideIcon;
@@ -233,6 +245,18 @@ export function CopyButton({ text, label = "Copy", isIcon = false }: CopyParts):
       label={isIcon ? (said ?? label) : undefined}
       act={copy}
     />
+  );
+}
+
+/** An address or a hash: its first and last digits, and a button that copies all of it. */
+export function Hex({ text, label }: { text: string; label: string }): ReactNode {
+  return (
+    <span className="row tight">
+      <span className="mono" title={text}>
+        {shortHex(text)}
+      </span>
+      <CopyButton text={text} label={label} isIcon />
+    </span>
   );
 }
 

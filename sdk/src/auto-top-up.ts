@@ -28,6 +28,11 @@ export type AutoTopUp = {
 /** The keeper pulls while the credit on chain is below `belowToken`, at least `leastToken`. */
 export type PullTerms = { puller: Address; belowToken: bigint; leastToken: bigint };
 
+/** Whether the operator's keeper pulls by the order, as far as its terms are known. */
+export function pullsBy(order: { puller: string }, terms: { puller: string } | null): boolean {
+  return terms === null || terms.puller.toLowerCase() === order.puller.toLowerCase();
+}
+
 type Unread = { chainId: number; name: string | null; unread: string };
 
 const DAY_S = 86_400n;

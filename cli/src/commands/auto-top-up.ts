@@ -1,4 +1,4 @@
-import { type AutoTopUp, endAutoTopUp, readAutoTopUps, setAutoTopUp } from "@inference/sdk";
+import { type AutoTopUp, endAutoTopUp, pullsBy, readAutoTopUps, setAutoTopUp } from "@inference/sdk";
 import type { Address } from "viem";
 import * as z from "zod";
 import { findChain } from "../chain-names.ts";
@@ -57,8 +57,7 @@ export const autoTopUp = command({
         const pulls = terms === null ? "nothing here" : `below ${below}, at least ${least}`;
         if (order === null) return [place, "no order", "", "", "", pulls];
         const { puller, max_per_day: most, pulled_today: pulled, expires_at: end } = order;
-        const isKnown = terms === null || terms.puller.toLowerCase() === puller.toLowerCase();
-        const own = isKnown ? pulls : "nothing: the order names another puller";
+        const own = pullsBy(order, terms) ? pulls : "nothing: the order names another puller";
         return [place, dollars(BigInt(most)), dollars(BigInt(pulled)), end, puller, own];
       }),
       { columns, empty: "No chain here has standing orders." },

@@ -1,5 +1,6 @@
 import { attoToNanoUsdUp, formatDecimal, parseDecimal } from "@inference/protocol/money";
 import type { ListedReceipt } from "@inference/sdk/spending";
+import { dollars } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 /** `quantity` x `price` per million is `amount`. Price and amount are exact dollars. */
@@ -36,11 +37,6 @@ export function priceLines(receipt: ListedReceipt, pricing: Pricing): PriceLine[
   if (attoToNanoUsdUp(amounts.reduce((sum, amount) => sum + amount, 0n)) !== receipt.charge_nano_usd) return null;
   const decimals = amounts.map((amount) => formatDecimal(amount, ATTO_DIGITS));
   // The points of the column align.
-  const places = Math.max(...decimals.map((decimal) => decimal.split(".")[1]?.length ?? 0));
+  const places = Math.max(2, ...decimals.map((decimal) => decimal.split(".")[1]?.length ?? 0));
   return lines.map((line, index) => ({ ...line, amount: dollars(decimals[index] ?? "", places) }));
-}
-
-function dollars(decimal: string, places = 2): string {
-  const [whole = "0", fraction = ""] = decimal.split(".");
-  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(Math.max(2, places), "0")}`;
 }

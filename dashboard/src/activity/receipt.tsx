@@ -4,12 +4,13 @@ import { Check, ChevronDown, ChevronUp, Download, ShieldCheck, X } from "lucide-
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { useReceipt } from "../account.ts";
-import { count, shortHex, when } from "../format.ts";
+import { count, duration, shortHex, when } from "../format.ts";
 import { gatewayRequest } from "../gateway.ts";
-import { Amount, Button, CopyButton, Fact, Failure, Read, Stat } from "../parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { Amount, Button, ButtonLink, CopyButton, Fact, Failure, Hex, Read, Stat } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Finding } from "../verify/check-receipt.ts";
-import { Findings } from "../verify/findings.tsx";
+import { countOf, Findings } from "../verify/findings.tsx";
 import type { Session } from "../wallet/session.ts";
 import { save } from "./download.ts";
 import { priceLines } from "./price-lines.ts";
@@ -36,13 +37,12 @@ export function ReceiptPanel({ session, id, ids }: PanelParts): ReactNode {
         </div>
         <div className="row">
           <Neighbours id={id} ids={ids} />
-          <Link
+          <ButtonLink
+            icon={X}
             href={pathTo("activity", "", Object.fromEntries(query))}
-            className="button plain little"
-            aria-label="Close the receipt"
-          >
-            <X />
-          </Link>
+            label="Close the receipt"
+            className="plain little"
+          />
         </div>
       </div>
       <Read from={receipt} what="receipt" height={480}>
@@ -139,32 +139,17 @@ function Lines({ receipt }: { receipt: Receipt }): ReactNode {
   const lines = pricing === undefined ? null : priceLines(receipt, pricing);
   if (lines === null) return null;
   return (
-    <table className="small">
-      <thead>
-        <tr>
-          <th scope="col">Price line</th>
-          <th scope="col" className="number">
-            Tokens
-          </th>
-          <th scope="col" className="number">
-            per 1M
-          </th>
-          <th scope="col" className="number">
-            Amount
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map(({ title, quantity, price, amount }) => (
-          <tr key={title}>
-            <td>{title}</td>
-            <td className="number">{count(quantity)}</td>
-            <td className="number">× {price}</td>
-            <td className="number">{amount}</td>
-          </tr>
-        ))}
-      </tbody>
-      <tfoot>
+    <Table
+      label="Price lines"
+      rows={lines}
+      keyOf={({ title }) => title}
+      columns={[
+        { title: "Price line", cell: ({ title }) => title },
+        { title: "Tokens", kind: "number", cell: ({ quantity }) => count(quantity) },
+        { title: "per 1M", kind: "number", cell: ({ price }) => `× ${price}` },
+        { title: "Amount", kind: "number", cell: ({ amount }) => amount },
+      ]}
+      foot={
         <tr>
           <th scope="row" colSpan={3}>
             Charge
@@ -175,8 +160,8 @@ function Lines({ receipt }: { receipt: Receipt }): ReactNode {
             </strong>
           </td>
         </tr>
-      </tfoot>
-    </table>
+      }
+    />
   );
 }
 
@@ -186,25 +171,15 @@ function Facts({ receipt }: { receipt: Receipt }): ReactNode {
   return (
     <dl className="facts right part">
       <Fact name="Reserved before the request" value={<Amount nanoUsd={receipt.held_nano_usd} />} />
-      <Fact
-        name="Input, output"
-        value={
-          <>
-            {input === null ? "–" : `${count(input)}, ${count(output ?? 0)}`}
-            {reasoning === null || reasoning === 0 ? "" : ` (${count(reasoning)} reasoning)`}
-          </>
-        }
-      />
-      <Fact
-        name="Took"
-        value={
-          <>
-            {ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`}
-            {streamed === true ? ", streamed" : ""}
-            {cancelled ? ", stopped by the client" : ""}
-          </>
-        }
-      />
+      <Fact name="Input, output">
+        {input === null ? "–" : `${count(input)}, ${count(output ?? 0)}`}
+        {reasoning === null || reasoning === 0 ? "" : ` (${count(reasoning)} reasoning)`}
+      </Fact>
+      <Fact name="Took">
+        {duration(ms)}
+        {streamed === true ? ", streamed" : ""}
+        {cancelled ? ", stopped by the client" : ""}
+      </Fact>
       {tag === null ? null : <Fact name="Tag" value={tag} />}
       <Fact name="Served by" value={<ServedBy by={receipt.served_by} />} />
       {rebate === 0 ? null : <Fact name="Rebate, 10% in tokens" value={<Amount nanoUsd={rebate} />} />}
@@ -262,23 +237,16 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
           term={record === null ? "" : "done"}
           className="mono"
         />
-        <Fact
-          name="Transaction"
-          value={
+        <Fact name="Transaction" term={record === null ? "" : "done"}>
+          {record === null ? (
+            "none yet"
+          ) : (
             <>
-              {record === null ? (
-                "none yet"
-              ) : (
-                <span className="row tight">
-                  <span className="mono">{shortHex(record.chunk.transaction)}</span>
-                  <CopyButton text={record.chunk.transaction} label="Copy the hash" isIcon />
-                </span>
-              )}
-              {record === null ? null : <span className="hint below">block {count(record.chunk.block)}</span>}
+              <Hex text={record.chunk.transaction} label="Copy the hash" />
+              <span className="hint below">block {count(record.chunk.block)}</span>
             </>
-          }
-          term={record === null ? "" : "done"}
-        />
+          )}
+        </Fact>
       </dl>
       {checking.data === undefined ? null : (
         <details>
@@ -297,9 +265,11 @@ function Settlement({ session, receipt }: { session: Session; receipt: Receipt }
             act={() => checking.mutate()}
           />
           <Button icon={Download} text="Proof as JSON" className="plain little" act={saveProof} />
-          <Link className="button plain little" href={pathTo("verify", "", { receipt: id })}>
-            Check with your own node
-          </Link>
+          <ButtonLink
+            text="Check with your own node"
+            href={pathTo("verify", "", { receipt: id })}
+            className="plain little"
+          />
         </div>
       )}
     </div>
@@ -320,19 +290,17 @@ function Proved({ status, findings }: { status: Settled; findings: Checked }): R
       </>
     );
   }
-  const of = (wanted: Finding["outcome"]): number => findings.filter(({ outcome }) => outcome === wanted).length;
-  const [passed, failed, skipped] = [of("pass"), of("fail"), of("skipped")];
-  const isProved = failed === 0 && skipped === 0;
+  const { title, kind } = countOf(findings);
+  const isProved = findings.every(({ outcome }) => outcome === "pass");
   return (
     <div className="proved">
-      <span className={`verdict-mark ${isProved ? "good" : failed > 0 ? "bad" : ""}`} aria-hidden="true">
-        {failed > 0 ? <X /> : <Check />}
+      <span className={`verdict-mark ${isProved || kind === "bad" ? kind : ""}`} aria-hidden="true">
+        {kind === "bad" ? <X /> : <Check />}
       </span>
       <div>
-        <h3>{isProved ? "Proved on chain" : failed > 0 ? "Not proved" : "Not proved yet"}</h3>
+        <h3>{isProved ? "Proved on chain" : kind === "bad" ? "Not proved" : "Not proved yet"}</h3>
         <p className="quiet">
-          {passed} of {passed + failed} checks passed{skipped > 0 ? `, ${skipped} not checked` : ""}.
-          {isProved ? " This charge is in the total that the contract debited." : ""}
+          {title}.{isProved ? " This charge is in the total that the contract debited." : ""}
         </p>
       </div>
     </div>

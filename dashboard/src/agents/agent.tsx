@@ -3,12 +3,11 @@ import type { AgentBooks } from "@inference/sdk/agents";
 import type { OfferState } from "@inference/sdk/offers";
 import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
-import { Link } from "wouter";
 import { shortHex, tokenUsd, usd } from "../format.ts";
 import { chainName } from "../gateway.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Amount, Button, Card, CopyButton, Fact, Head, Meter, Read } from "../parts.tsx";
+import { Amount, Button, ButtonLink, Card, Fact, Head, Hex, Meter, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { Back } from "./back.tsx";
@@ -49,9 +48,11 @@ function Known({ wallet, agent, state }: AgentParts & { state: OfferState }): Re
           isSettingUp ? undefined : (
             <>
               {isOwn && isNew ? (
-                <Link className="button first" href={pathTo("agents", agent.token, { setup: "1" })}>
-                  Go on with the setup
-                </Link>
+                <ButtonLink
+                  text="Go on with the setup"
+                  href={pathTo("agents", agent.token, { setup: "1" })}
+                  className="first"
+                />
               ) : null}
               <Button text="Back this agent" act={() => back(true)} />
             </>
@@ -59,10 +60,7 @@ function Known({ wallet, agent, state }: AgentParts & { state: OfferState }): Re
         }
       >
         <span className="row">
-          <span className="mono" title={agent.token}>
-            {shortHex(agent.token)}
-          </span>
-          <CopyButton text={agent.token} label="Copy the address of its token" isIcon />
+          <Hex text={agent.token} label="Copy the address of its token" />
           <span>
             on {primary === undefined ? "the primary chain" : chainName(primary)}, owned by{" "}
             {isOwn ? "you" : <span className="mono">{shortHex(agent.owner)}</span>}
@@ -180,21 +178,10 @@ function Places({ agent }: { agent: AgentBooks }): ReactNode {
 
 function Place({ label, address, children }: { label: string; address: Token; children: ReactNode }): ReactNode {
   return (
-    <Fact
-      name={label}
-      value={
-        <>
-          <span className="row">
-            <span className="mono" title={address}>
-              {shortHex(address)}
-            </span>
-            <CopyButton text={address} label={`Copy the address of the ${label}`} isIcon />
-          </span>
-          <span className="small quiet">{children}</span>
-        </>
-      }
-      className="stack tight"
-    />
+    <Fact name={label} className="stack tight">
+      <Hex text={address} label={`Copy the address of the ${label}`} />
+      <span className="small quiet">{children}</span>
+    </Fact>
   );
 }
 

@@ -8,11 +8,11 @@ import { getAddress } from "viem";
 import { Link, useLocation } from "wouter";
 import { shortHex, usd } from "../format.ts";
 import { Form, TextField } from "../parts/form.tsx";
-import { Amount, Badge, Button, Card, Empty, Fact, Head, Note, Read } from "../parts.tsx";
+import { Amount, Badge, Button, ButtonLink, Card, Empty, Fact, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
+import { ON_CHAIN } from "../wallet/act.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { AGENTS } from "./act.ts";
 import { Agent } from "./agent.tsx";
 import { Exits } from "./backing.tsx";
 import { stakeText } from "./capacity.tsx";
@@ -48,9 +48,7 @@ export default function Agents(): ReactNode {
       ) : (
         <>
           <Head title="No such agent" />
-          <Note kind="warn">
-            <p>The address of an agent's token is 0x and 40 hex digits.</p>
-          </Note>
+          <Note kind="warn">The address of an agent's token is 0x and 40 hex digits.</Note>
         </>
       )}
     </>
@@ -62,12 +60,7 @@ function List(): ReactNode {
     <>
       <Head
         title="Agents"
-        side={
-          <Link href="/agents/new" className="button first">
-            <Plus />
-            Create an agent
-          </Link>
-        }
+        side={<ButtonLink icon={Plus} text="Create an agent" href="/agents/new" className="first" />}
       >
         An agent is a token with inference capacity of its own: each unit staked for it gives $1.00 a day. It can sell
         what it does not use.
@@ -80,7 +73,7 @@ function List(): ReactNode {
 function Own({ wallet }: { wallet: Wallet }): ReactNode {
   const { acting, address } = wallet;
   const from = useQuery({
-    queryKey: [AGENTS, "own", address],
+    queryKey: [ON_CHAIN, "own", address],
     queryFn: async () => {
       const [made, backed] = await Promise.all([agentsMadeBy(acting, address), readBackings(acting, address)]);
       return [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
@@ -131,20 +124,15 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNo
                 <dl className="facts right">
                   <Fact name="Capacity today" value={<Amount nanoUsd={capacity} />} />
                   <Fact name="Own use" value={<Amount nanoUsd={ownUse} />} />
-                  <Fact
-                    name="Sold"
-                    value={
+                  <Fact name="Sold">
+                    <Amount nanoUsd={sold} />
+                    {state.offer === null ? null : (
                       <>
-                        <Amount nanoUsd={sold} />
-                        {state.offer === null ? null : (
-                          <>
-                            {" "}
-                            of <span className="amount">{usd(state.today.limit_nano_usd)}</span>
-                          </>
-                        )}
+                        {" "}
+                        of <span className="amount">{usd(state.today.limit_nano_usd)}</span>
                       </>
-                    }
-                  />
+                    )}
+                  </Fact>
                   <Fact
                     name="Earned, not paid out yet"
                     value={<Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />}

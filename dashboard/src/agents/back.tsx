@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Choices } from "../parts/form.tsx";
 import { Read } from "../parts.tsx";
-import { useAct } from "./act.ts";
-import { ActForm, type AgentParts, amountIn, bare, UnitsField, useStakingToken } from "./parts.tsx";
+import { ActForm, useAct } from "../wallet/act.tsx";
+import { type AgentParts, amountIn, bare, UnitsField, useStakingToken } from "./parts.tsx";
 
 /** Stakes for an agent: as its backer, or for good. */
 export function Back({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {

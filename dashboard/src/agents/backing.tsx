@@ -6,9 +6,9 @@ import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Amount, Button, Card, Failure, Read, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
+import { ActForm, ON_CHAIN, useAct } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { AGENTS, useAct } from "./act.ts";
-import { ActForm, type AgentParts, amountIn, bare, type Token, UnitsField, units, useBacking } from "./parts.tsx";
+import { type AgentParts, amountIn, bare, type Token, UnitsField, units, useBacking } from "./parts.tsx";
 
 /** The wallet's own stake under an agent: its rewards, and the way out. */
 export function OwnBacking({ wallet, agent }: AgentParts): ReactNode {
@@ -36,7 +36,7 @@ function Rewards({ wallet, agent, backing }: AgentParts & { backing: Backing }):
       </Stat>
       <Button
         text={claimableToken === 0n ? "Nothing to claim yet" : `Claim ${tokenUsd(claimableToken)}`}
-        waits={claim.isPending && claim.waits}
+        waits={claim.waits}
         className="first"
         disabled={claimableToken === 0n}
         act={() => claim.start(null)}
@@ -83,7 +83,7 @@ function Unback({ wallet, agent, most, done }: AgentParts & { most: bigint; done
 export function Exits({ wallet, token }: { wallet: Wallet; token?: Token }): ReactNode {
   const { acting, address } = wallet;
   const from = useQuery({
-    queryKey: [AGENTS, "exits", address],
+    queryKey: [ON_CHAIN, "exits", address],
     queryFn: () => readExits(acting, address),
     refetchInterval: 60_000,
   });
@@ -111,12 +111,7 @@ export function Exits({ wallet, token }: { wallet: Wallet; token?: Token }): Rea
                       ) : null}
                     </span>
                   </span>
-                  <Button
-                    text="Pay out"
-                    waits={act.isPending && act.waits}
-                    disabled={!isReady}
-                    act={() => act.start(exitId)}
-                  />
+                  <Button text="Pay out" waits={act.waits} disabled={!isReady} act={() => act.start(exitId)} />
                 </li>
               ))}
             </ul>

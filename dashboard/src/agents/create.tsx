@@ -3,12 +3,12 @@ import { createAgent } from "@inference/sdk/agents";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { TextField } from "../parts/form.tsx";
+import { Steps } from "../parts/steps.tsx";
 import { Card } from "../parts.tsx";
 import { pathTo } from "../route.ts";
+import { ActForm, useAct } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { useAct } from "./act.ts";
-import { ActForm } from "./parts.tsx";
-import { STEPS, Step } from "./steps.tsx";
+import { STEPS } from "./steps.tsx";
 
 const MAX_NAME = 64;
 const MAX_SYMBOL = 11;
@@ -28,40 +28,37 @@ export function Create({ wallet }: { wallet: Wallet }): ReactNode {
   const [cleanName, cleanSymbol] = [name.trim(), symbol.trim()];
   const isComplete = cleanName !== "" && cleanSymbol !== "" && supply > 0n;
   const start = isComplete ? () => act.start({ name: cleanName, symbol: cleanSymbol, supply }) : null;
-  const [first, ...others] = STEPS;
+  const form = (
+    <ActForm act={act} label="Create agent" start={start}>
+      <div className="fields">
+        <TextField label="Name" maxLength={MAX_NAME} text={name} set={setName} />
+        <TextField
+          label="Symbol"
+          about="Of its token, such as OWL."
+          maxLength={MAX_SYMBOL}
+          text={symbol}
+          set={(text) => setSymbol(text.toUpperCase())}
+        />
+        <TextField
+          label="Supply"
+          about="Your wallet gets all of its tokens."
+          error={supply > 0n ? undefined : "A number above 0."}
+          inputMode="decimal"
+          text={supplyText}
+          set={setSupply}
+        />
+      </div>
+      <p className="hint">
+        One transaction makes the token, a Safe that your wallet owns, and a treasury. Name, symbol and supply cannot be
+        changed later.
+      </p>
+    </ActForm>
+  );
   return (
     <Card title="Six steps">
-      <ol className="steps">
-        <Step number={1} title={first} state="now">
-          <ActForm act={act} label="Create agent" start={start}>
-            <div className="fields">
-              <TextField label="Name" maxLength={MAX_NAME} text={name} set={setName} />
-              <TextField
-                label="Symbol"
-                about="Of its token, such as OWL."
-                maxLength={MAX_SYMBOL}
-                text={symbol}
-                set={(text) => setSymbol(text.toUpperCase())}
-              />
-              <TextField
-                label="Supply"
-                about="Your wallet gets all of its tokens."
-                error={supply > 0n ? undefined : "A number above 0."}
-                inputMode="decimal"
-                text={supplyText}
-                set={setSupply}
-              />
-            </div>
-            <p className="hint">
-              One transaction makes the token, a Safe that your wallet owns, and a treasury. Name, symbol and supply
-              cannot be changed later.
-            </p>
-          </ActForm>
-        </Step>
-        {others.map((title, index) => (
-          <Step key={title} number={index + 2} title={title} state="later" />
-        ))}
-      </ol>
+      <Steps
+        steps={STEPS.map((name, index) => (index === 0 ? { name, mark: "now", about: form } : { name, mark: "later" }))}
+      />
     </Card>
   );
 }

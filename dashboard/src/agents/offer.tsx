@@ -11,8 +11,8 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Choices, TextField } from "../parts/form.tsx";
 import { Amount, Button, Card, Fact, Failure } from "../parts.tsx";
 import { walletAccount } from "../wallet/account.ts";
-import { AGENTS, useAct } from "./act.ts";
-import { ActForm, type AgentParts, isOwner } from "./parts.tsx";
+import { ActForm, ON_CHAIN, useAct } from "../wallet/act.tsx";
+import { type AgentParts, isOwner } from "./parts.tsx";
 
 type OfferParts = AgentParts & { state: OfferState };
 
@@ -50,13 +50,13 @@ export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
         <div className="row">
           <Button
             text={offer === null ? "Offer capacity" : "Change share"}
-            disabled={put.isPending}
+            disabled={put.waits !== false}
             act={() => change(true)}
           />
           {offer === null ? null : (
             <Button
               text="Withdraw"
-              waits={put.isPending && put.waits}
+              waits={put.waits}
               className="danger"
               act={() => put.start({ day: offer.day, shareBps: 0 })}
             />
@@ -84,7 +84,7 @@ function usePut({ wallet, agent }: AgentParts, done?: () => void) {
       return putOffer(wallet.acting, { computer, agentToken: agent.token, ...terms });
     },
     (answer) => {
-      queries.setQueryData([AGENTS, "offer", agent.token], answer);
+      queries.setQueryData([ON_CHAIN, "offer", agent.token], answer);
       done?.();
     },
   );
@@ -138,7 +138,7 @@ export function BecomeSigner({ wallet, agent }: AgentParts): ReactNode {
         another machine instead.
       </p>
       <div className="row">
-        <Button text="Sign offers with this wallet" waits={act.isPending && act.waits} act={() => act.start(null)} />
+        <Button text="Sign offers with this wallet" waits={act.waits} act={() => act.start(null)} />
       </div>
       <Failure error={act.error} />
     </div>

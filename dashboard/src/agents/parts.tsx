@@ -6,10 +6,10 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isAddressEqual } from "viem";
 import { gateway } from "../gateway.ts";
-import { Field, Form } from "../parts/form.tsx";
-import { Button, Failure } from "../parts.tsx";
+import { Field } from "../parts/form.tsx";
+import { Button } from "../parts.tsx";
+import { ON_CHAIN } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { type Act, AGENTS } from "./act.ts";
 
 export type Token = `0x${string}`;
 /** A part of an agent's page. */
@@ -19,21 +19,21 @@ const EVERY_MS = 30_000;
 
 export function useAgent(wallet: Wallet, token: Token): UseQueryResult<AgentBooks> {
   const queryFn = () => readAgent(wallet.acting, token);
-  return useQuery({ queryKey: [AGENTS, "agent", token], queryFn, refetchInterval: EVERY_MS });
+  return useQuery({ queryKey: [ON_CHAIN, "agent", token], queryFn, refetchInterval: EVERY_MS });
 }
 
 export function useOffer(token: Token): UseQueryResult<OfferState> {
   const queryFn = () => readOffer(gateway, token);
-  return useQuery({ queryKey: [AGENTS, "offer", token], queryFn, refetchInterval: EVERY_MS });
+  return useQuery({ queryKey: [ON_CHAIN, "offer", token], queryFn, refetchInterval: EVERY_MS });
 }
 
 export function useBacking({ acting, address }: Wallet, agentToken: Token): UseQueryResult<Backing> {
   const queryFn = () => readBacking(acting, { agentToken, address });
-  return useQuery({ queryKey: [AGENTS, "backing", agentToken, address], queryFn, refetchInterval: EVERY_MS });
+  return useQuery({ queryKey: [ON_CHAIN, "backing", agentToken, address], queryFn, refetchInterval: EVERY_MS });
 }
 
 export function useStakingToken({ acting, address }: Wallet): UseQueryResult<{ amount: bigint; symbol: string }> {
-  return useQuery({ queryKey: [AGENTS, "staking", address], queryFn: () => readStakingToken(acting, address) });
+  return useQuery({ queryKey: [ON_CHAIN, "staking", address], queryFn: () => readStakingToken(acting, address) });
 }
 
 export const isOwner = ({ wallet, agent }: AgentParts): boolean => isAddressEqual(agent.owner, wallet.address);
@@ -91,28 +91,3 @@ export function amountIn(text: string, most: bigint | null): bigint | null {
   const amount = parseDecimal(text.trim(), 18);
   return amount === undefined || amount <= 0n || (most !== null && amount > most) ? null : amount;
 }
-
-/** A form whose button asks the wallet. `start` is null while the form is not complete. */
-export function ActForm({ act, label, start, more, children }: ActFormParts): ReactNode {
-  const submit = (): void => {
-    start?.();
-  };
-  return (
-    <Form className="stack" submit={submit}>
-      {children}
-      <div className="row">
-        <Button text={label} waits={act.isPending && act.waits} className="first" disabled={start === null} />
-        {more}
-      </div>
-      <Failure error={act.error} />
-    </Form>
-  );
-}
-type ActFormParts = {
-  act: Pick<Act<never>, "isPending" | "waits" | "error">;
-  label: string;
-  start: (() => void) | null;
-  /** Other buttons. */
-  more?: ReactNode;
-  children: ReactNode;
-};

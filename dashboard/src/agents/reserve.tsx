@@ -2,8 +2,8 @@ import { setReserve } from "@inference/sdk/agents";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Button } from "../parts.tsx";
-import { useAct } from "./act.ts";
-import { ActForm, type AgentParts, amountIn, bare, capacityOf, UnitsField } from "./parts.tsx";
+import { ActForm, useAct } from "../wallet/act.tsx";
+import { type AgentParts, amountIn, bare, capacityOf, UnitsField } from "./parts.tsx";
 
 /** The owner caps how much of the stake is capacity. */
 export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {
@@ -20,7 +20,7 @@ export function ReserveForm({ wallet, agent, done }: AgentParts & { done?: () =>
       {...{ act, label: "Set the cap", start: amount === null ? null : () => act.start(amount) }}
       more={
         agent.reserve === null ? null : (
-          <Button text="Remove the cap" disabled={act.isPending} act={() => act.start(null)} />
+          <Button text="Remove the cap" disabled={act.waits !== false} act={() => act.start(null)} />
         )
       }
     >

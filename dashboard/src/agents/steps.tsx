@@ -1,9 +1,9 @@
 import type { OfferState } from "@inference/sdk/offers";
-import { Check } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
 import { Link } from "wouter";
 import { usd } from "../format.ts";
+import { type StepMark, Steps } from "../parts/steps.tsx";
 import { Button, Card, KeepFocus } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { Back } from "./back.tsx";
@@ -20,24 +20,6 @@ export const STEPS = [
   "Offer capacity",
   "Earn and claim",
 ] as const;
-
-export function Step({ number, title, state, children }: StepParts): ReactNode {
-  return (
-    <li className={state} aria-current={state === "now" ? "step" : undefined}>
-      <span className="mark" aria-hidden="true">
-        {state === "done" ? <Check /> : number}
-      </span>
-      <div className="stack">
-        <h3>
-          {title}
-          {state === "done" ? <span className="hidden"> (done)</span> : null}
-        </h3>
-        {children}
-      </div>
-    </li>
-  );
-}
-type StepParts = { number: number; title: string; state: "done" | "now" | "later"; children?: ReactNode };
 
 /** The steps after the first. Chain and gateway say which are done, so a reload continues them. */
 export function SetUp({ wallet, agent, state }: AgentParts & { state: OfferState }): ReactNode {
@@ -72,34 +54,26 @@ export function SetUp({ wallet, agent, state }: AgentParts & { state: OfferState
     <BecomeSigner key="computer" wallet={wallet} agent={agent} />,
     <OfferForm key="offer" {...{ wallet, agent, state }} />,
   ];
+  const aboutOf = (index: number): ReactNode => {
+    if (index === STEPS.length - 1) return LAST;
+    return done[index] ? <p className="quiet">{results[index]}</p> : index === now ? forms[index] : null;
+  };
+  const markOf = (index: number): StepMark => (done[index] ? "done" : index === now ? "now" : "later");
   return (
     <KeepFocus>
       <Card
         title={`Set up ${agent.name}`}
         side={<Link href={pathTo("agents", agent.token)}>{isOffered ? "Close" : "Later"}</Link>}
       >
-        <ol className="steps">
-          {STEPS.map((title, index) => (
-            <Step
-              key={title}
-              number={index + 1}
-              title={title}
-              state={done[index] ? "done" : index === now ? "now" : "later"}
-            >
-              {index === STEPS.length - 1 ? (
-                <p className="quiet">
-                  Of each sale 40% goes to the agent's Safe in dollars, 50% to its treasury, which stakes it for good,
-                  and 10% back to the customer in tokens. Capacity begins at 00:00 UTC after the first stake.
-                </p>
-              ) : done[index] ? (
-                <p className="quiet">{results[index]}</p>
-              ) : index === now ? (
-                forms[index]
-              ) : null}
-            </Step>
-          ))}
-        </ol>
+        <Steps steps={STEPS.map((name, index) => ({ name, mark: markOf(index), about: aboutOf(index) }))} />
       </Card>
     </KeepFocus>
   );
 }
+
+const LAST = (
+  <p className="quiet">
+    Of each sale 40% goes to the agent's Safe in dollars, 50% to its treasury, which stakes it for good, and 10% back to
+    the customer in tokens. Capacity begins at 00:00 UTC after the first stake.
+  </p>
+);

@@ -6,7 +6,7 @@ import { count, usd } from "../format.ts";
 import type { Model } from "../gateway.ts";
 import { can } from "../models/catalogue.ts";
 import { Form } from "../parts/form.tsx";
-import { Button, Note, textOf } from "../parts.tsx";
+import { Button, ButtonLink, Note, textOf } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { imageUrl, MOST_IMAGES } from "./image.ts";
 import type { Asking, Draft } from "./use-asking.ts";
@@ -156,9 +156,7 @@ function Refusal({ asking: { refusal }, setMaxTokens }: ComposerParts): ReactNod
         </p>
         <div className="row">
           {lower}
-          <Link className="button little" href="/funds">
-            Add funds
-          </Link>
+          <ButtonLink text="Add funds" href="/funds" className="little" />
         </div>
       </Note>
     );
@@ -173,9 +171,7 @@ function Refusal({ asking: { refusal }, setMaxTokens }: ComposerParts): ReactNod
         </p>
         <div className="row">
           {lower}
-          <Link className="button little" href="/keys">
-            Change the limit
-          </Link>
+          <ButtonLink text="Change the limit" href="/keys" className="little" />
         </div>
       </Note>
     );

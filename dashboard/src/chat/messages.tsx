@@ -1,7 +1,7 @@
 import { Code as CodeIcon, Pencil, RefreshCw } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import { count } from "../format.ts";
+import { count, duration } from "../format.ts";
 import { Form } from "../parts/form.tsx";
 import { Amount, Button, CopyButton } from "../parts.tsx";
 import { pathTo } from "../route.ts";
@@ -163,8 +163,4 @@ function Used({ answer: { model, usage, firstTokenMs } }: { answer: Answer }): R
       )}
     </>
   );
-}
-
-function duration(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -1,13 +1,20 @@
 import { parseDecimal } from "@inference/protocol/money";
-import { type AutoTopUp, endAutoTopUp, type PullTerms, readAutoTopUps, setAutoTopUp } from "@inference/sdk/auto-top-up";
-import type { SendOptions } from "@inference/sdk/send";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type AutoTopUp,
+  endAutoTopUp,
+  type PullTerms,
+  pullsBy,
+  readAutoTopUps,
+  setAutoTopUp,
+} from "@inference/sdk/auto-top-up";
+import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { now } from "../clock.ts";
 import { shortHex, tokenUsd } from "../format.ts";
 import { chainName } from "../gateway.ts";
-import { Form, TextField } from "../parts/form.tsx";
-import { Button, Card, CopyButton, Fact, Failure } from "../parts.tsx";
+import { TextField } from "../parts/form.tsx";
+import { Button, Card, Fact, Failure, Hex } from "../parts.tsx";
+import { ActForm, ON_CHAIN, useAct } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,7 +22,7 @@ const DAY_MS = 86_400_000;
 /** The account's standing orders. Absent where no chain has the contract. */
 export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
   const { data } = useQuery({
-    queryKey: ["auto-top-up", wallet.address],
+    queryKey: [ON_CHAIN, "auto-top-up", wallet.address],
     queryFn: () => readAutoTopUps(wallet.acting, wallet.address),
     refetchInterval: 30_000,
   });
@@ -40,7 +47,7 @@ export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
 
 function OnChain({ wallet, own }: { wallet: Wallet; own: AutoTopUp }): ReactNode {
   const { order, terms, chainId } = own;
-  const end = useSending(wallet, (options) => endAutoTopUp(wallet.acting, { chainId, ...options }));
+  const end = useAct((_: null, options) => endAutoTopUp(wallet.acting, { chainId, ...options }));
   if (order === null) {
     return terms === null ? null : (
       <details>
@@ -49,28 +56,18 @@ function OnChain({ wallet, own }: { wallet: Wallet; own: AutoTopUp }): ReactNode
       </details>
     );
   }
-  const isKnown = terms === null || terms.puller.toLowerCase() === order.puller.toLowerCase();
   return (
     <>
       <dl className="facts">
         <Fact name="At most a day" value={tokenUsd(order.maxPerDayToken)} className="number" />
         <Fact name="Pulled today, UTC" value={tokenUsd(order.pulledTodayToken)} className="number" />
         <Fact name="Until" value={order.expiresAt.split("T")[0]} />
-        <Fact
-          name="Who pulls"
-          value={
-            <>
-              <span className="mono">{shortHex(order.puller)}</span>
-              <CopyButton text={order.puller} label="Copy the puller's address" isIcon />
-            </>
-          }
-          className="row tight"
-        />
+        <Fact name="Who pulls" value={<Hex text={order.puller} label="Copy the puller's address" />} />
         <Fact name="Allowance left" value={tokenUsd(own.allowanceToken)} className="number" />
       </dl>
-      {isKnown ? null : <p>This service pulls from another address. Set the order again, or end it.</p>}
+      {pullsBy(order, terms) ? null : <p>This service pulls from another address. Set the order again, or end it.</p>}
       <div className="row">
-        <Button text="End the order" waits={end.isPending && end.waits} act={() => end.mutate()} />
+        <Button text="End the order" waits={end.waits} act={() => end.start(null)} />
       </div>
       <Failure error={end.error} />
     </>
@@ -85,17 +82,15 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
   const most = parseDecimal(text.trim(), 6);
   const expiresAt = new Date(until);
   const days = Math.ceil((expiresAt.getTime() - now()) / DAY_MS) || 0;
-  const send = useSending(wallet, (options) =>
+  const send = useAct((_: null, options) =>
     setAutoTopUp(wallet.acting, { chainId, maxPerDayToken: most ?? 0n, expiresAt, ...options }),
   );
   const wrongAmount =
     most === undefined || most < terms.leastToken ? `At least ${tokenUsd(terms.leastToken)}, such as 5.` : undefined;
   const wrongEnd = days > 0 ? undefined : "A day after today.";
-  const submit = (): void => {
-    if (wrongAmount === undefined && wrongEnd === undefined) send.mutate();
-  };
+  const isComplete = wrongAmount === undefined && wrongEnd === undefined;
   return (
-    <Form className="stack" submit={submit}>
+    <ActForm act={send} label="Set the order" start={isComplete ? () => send.start(null) : null}>
       <TextField inputMode="decimal" label="At most a day, in dollars" error={wrongAmount} text={text} set={setText} />
       <TextField label="Until" error={wrongEnd} type="date" min={dayOf(now() + DAY_MS)} text={until} set={setUntil} />
       <p className="small quiet">
@@ -104,34 +99,9 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
         <span className="mono">{shortHex(terms.puller)}</span>. Your wallet asks twice: for the allowance, and for the
         order. Added funds cannot be withdrawn.
       </p>
-      <div className="row">
-        <Button
-          text="Set the order"
-          waits={send.isPending && send.waits}
-          className="first"
-          disabled={wrongAmount !== undefined || wrongEnd !== undefined}
-        />
-      </div>
-      <Failure error={send.error} />
-    </Form>
+    </ActForm>
   );
 }
-
-/** Sends, and then reads the orders again. */
-function useSending({ address }: Wallet, run: (options: SendOptions) => Promise<unknown>) {
-  const queries = useQueryClient();
-  const [waits, say] = useState("");
-  const sending = useMutation({
-    mutationFn: () => {
-      say(LOOK);
-      return run({ onProgress: ({ stage }) => say(stage === "sent" ? "Sent, waiting for its block …" : LOOK) });
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: ["auto-top-up", address] }),
-  });
-  return { ...sending, waits };
-}
-
-const LOOK = "Look at your wallet …";
 
 function nameOf({ chainId, name }: { chainId: number; name: string | null }): string {
   return chainName({ chain_id: chainId, name });

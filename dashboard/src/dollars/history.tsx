@@ -2,10 +2,10 @@ import { readActivations } from "@inference/sdk/activate";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { fromNow, shortHex, when } from "../format.ts";
+import { fromNow, when } from "../format.ts";
 import { chainNameIn, gateway } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, CopyButton } from "../parts.tsx";
+import { Amount, Card, Hex } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 /** The wallet's activations that the gateway lists: on their way, and those of late. */
@@ -32,12 +32,7 @@ export function History({ wallet: { address, directory } }: { wallet: Wallet }):
               { title: "From", cell: ({ source_chain_id: id }) => nameOf(id) },
               {
                 title: "Transaction",
-                cell: ({ transaction }) => (
-                  <span className="row tight">
-                    <span className="mono">{shortHex(transaction)}</span>
-                    <CopyButton text={transaction} label="Copy the hash" isIcon />
-                  </span>
-                ),
+                cell: ({ transaction }) => <Hex text={transaction} label="Copy the hash" />,
               },
               {
                 title: "Amount",

@@ -178,30 +178,22 @@ function WalletNotes({ wallet, chain }: { wallet: Wallet; chain: Chain }): React
   return (
     <>
       {wallet.chainId === chain.chain_id ? null : (
-        <Note>
-          <p>Your wallet is on another chain. It will ask you to switch to {chainName(chain)}.</p>
-        </Note>
+        <Note>Your wallet is on another chain. It will ask you to switch to {chainName(chain)}.</Note>
       )}
       {data?.isContract ? (
         <Note>
-          <p>
-            This is a smart account, such as a Safe. It approves the payment with a transaction first, and may need the
-            signatures of several owners: this page waits for them, and you may close it meanwhile.
-          </p>
+          This is a smart account, such as a Safe. It approves the payment with a transaction first, and may need the
+          signatures of several owners: this page waits for them, and you may close it meanwhile.
         </Note>
       ) : data !== undefined && onPrimary?.isContract ? (
         <Note kind="warn">
-          <p>
-            <strong>Your smart account is not on {chainName(chain)}.</strong> It can pay on {chainName(primary)}, where
-            it is.
-          </p>
+          <strong>Your smart account is not on {chainName(chain)}.</strong> It can pay on {chainName(primary)}, where it
+          is.
         </Note>
       ) : data !== undefined && data.coin === 0n ? (
         <Note kind="warn">
-          <p>
-            <strong>Nothing to pay for transactions with.</strong> Each one costs a little of the chain's own coin. Send
-            some to your wallet on {chainName(chain)} first.
-          </p>
+          <strong>Nothing to pay for transactions with.</strong> Each one costs a little of the chain's own coin. Send
+          some to your wallet on {chainName(chain)} first.
         </Note>
       ) : null}
     </>

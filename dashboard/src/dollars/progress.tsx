@@ -1,25 +1,15 @@
 import { ClientError, ContractError } from "@inference/sdk/errors";
 import { isBurned, type Payment, phaseOf, phases } from "@inference/sdk/payment";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { chainName } from "../gateway.ts";
-import { Button, Card, CopyButton, Note, textOf } from "../parts.tsx";
+import { type StepMark, Steps, saidOf } from "../parts/steps.tsx";
+import { Button, ButtonLink, Card, CopyButton, Note, textOf } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import type { PaymentState } from "./use-payment.ts";
 
-type Mark = "done" | "now" | "failed" | "later";
-
 /** The steps of a payment. */
-export function Progress({
-  wallet,
-  payment,
-  state,
-}: {
-  wallet: Wallet;
-  payment: Payment;
-  state: PaymentState;
-}): ReactNode {
+export function Progress({ wallet, payment, state }: ProgressParts): ReactNode {
   const chain = wallet.directory.chains.find(({ chain_id: id }) => id === payment.chainId);
   const on = chainName(chain ?? { chain_id: payment.chainId, name: null });
   const { error, isRunning, isElsewhere } = state;
@@ -27,39 +17,19 @@ export function Progress({
   const mayGoOn = !payment.isCredited && !isRunning && !isElsewhere;
   const mayLook = payment.kept !== null && !isBurned(payment) && !payment.isCredited && !isElsewhere;
   const steps = stepsOf(payment, state, on);
-  const said = steps
-    .filter(({ mark }) => mark === "now" || mark === "failed")
-    .map(({ title, mark }) => `${title}: ${SAID[mark]}`);
   const title = payment.isCredited
     ? `${tokenUsd(BigInt(payment.amountToken))} added`
     : `Adding ${tokenUsd(BigInt(payment.amountToken))} from ${on}`;
   return (
     <Card title={title} className={payment.isCredited ? "keep" : ""}>
-      <ol className="steps" aria-label="Steps">
-        {steps.map(({ title, mark, about }, index) => (
-          <li key={title} className={mark} aria-current={mark === "now" ? "step" : undefined}>
-            <span className="mark" aria-hidden="true">
-              {mark === "done" ? "✓" : mark === "failed" ? "!" : index + 1}
-            </span>
-            <div className="stack tight">
-              <strong>
-                {title}
-                <span className="hidden">: {SAID[mark]}</span>
-              </strong>
-              {about === undefined ? null : <span className="quiet">{about}</span>}
-            </div>
-          </li>
-        ))}
-      </ol>
+      <Steps steps={steps} />
       <p className="hidden" role="status">
-        {payment.isCredited ? "The dollars are in your balance." : said}
+        {payment.isCredited ? "The dollars are in your balance." : saidOf(steps)}
       </p>
       {error === undefined ? null : <Problem {...{ error, on, payment }} />}
       {payment.isCredited ? (
         <div className="row">
-          <Link className="button first" href="/keys/new">
-            Create a key
-          </Link>
+          <ButtonLink text="Create a key" href="/keys/new" className="first" />
           <Button text="Add more" act={state.clear} />
         </div>
       ) : null}
@@ -114,12 +84,12 @@ export function Progress({
   );
 }
 
-const SAID: Readonly<Record<Mark, string>> = { done: "done", now: "now", failed: "stopped", later: "later" };
+type ProgressParts = { wallet: Wallet; payment: Payment; state: PaymentState };
 
 /** The phases of the payment, as lines of a list. */
 function stepsOf(payment: Payment, { isRunning, error }: PaymentState, on: string) {
   const phase = phaseOf(payment);
-  const live: Mark = isRunning ? "now" : error === undefined ? "later" : "failed";
+  const live: StepMark = isRunning ? "now" : error === undefined ? "later" : "failed";
   const at = phase === "done" ? phases.length : phases.indexOf(phase);
   const { shown } = payment;
   const now: Readonly<Record<(typeof phases)[number], ReactNode>> = {
@@ -134,11 +104,11 @@ function stepsOf(payment: Payment, { isRunning, error }: PaymentState, on: strin
     final: `Wait until ${on} cannot undo it`,
     credit: "In your balance",
   };
-  return phases.map((each, index): { title: string; mark: Mark; about: ReactNode } => ({
-    title: titles[each],
-    mark: index < at ? "done" : index === at ? live : "later",
-    about: index === at ? now[each] : index > at && each === "activate" ? ACTIVATING : undefined,
-  }));
+  return phases.map((each, index) => {
+    const said = index === at ? now[each] : index > at && each === "activate" ? ACTIVATING : null;
+    const mark: StepMark = index < at ? "done" : index === at ? live : "later";
+    return { name: titles[each], mark, about: said === null ? null : <span className="quiet">{said}</span> };
+  });
 }
 
 const ACTIVATING = "They are used up, and become your balance.";

@@ -2,6 +2,7 @@ import type { Credits } from "@inference/sdk/spending";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useKeys } from "../account.ts";
+import { Steps } from "../parts/steps.tsx";
 import { Card } from "../parts.tsx";
 import type { Session } from "../wallet/session.ts";
 import { RequestCode } from "./request-code.tsx";
@@ -24,22 +25,14 @@ export function FirstSteps({ session, credits }: { session: Session; credits: Cr
   return (
     <div className="two">
       <Card title="First request">
-        <ol className="steps">
-          {steps.map(({ title, about, href, isDone }, index) => (
-            <li key={title} className={isDone ? "done" : index === next ? "now" : ""}>
-              <span className="mark" aria-hidden="true">
-                {isDone ? "✓" : index + 1}
-              </span>
-              <div className="stack tight">
-                <strong>
-                  {isDone ? title : href === "/docs" ? <a href={href}>{title}</a> : <Link href={href}>{title}</Link>}
-                  {isDone ? <span className="hidden">: done</span> : null}
-                </strong>
-                <span className="quiet">{about}</span>
-              </div>
-            </li>
-          ))}
-        </ol>
+        <Steps
+          steps={steps.map(({ title, about, href, isDone }, index) => ({
+            name: title,
+            mark: isDone ? "done" : index === next ? "now" : "later",
+            title: isDone ? title : href === "/docs" ? <a href={href}>{title}</a> : <Link href={href}>{title}</Link>,
+            about: <span className="quiet">{about}</span>,
+          }))}
+        />
       </Card>
       <RequestCode />
     </div>

@@ -23,7 +23,7 @@ import { Chart } from "../parts/chart.tsx";
 import { Segments } from "../parts/form.tsx";
 import { stackOf } from "../parts/stack.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Empty, Failure, Loading, Read, Skeleton, Stat } from "../parts.tsx";
+import { Amount, ButtonLink, Card, Empty, Failure, Loading, Read, Skeleton, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Session, useSession } from "../wallet/session.ts";
 import { FirstSteps } from "./first-steps.tsx";
@@ -55,9 +55,7 @@ function Account({ session, now }: Dated): ReactNode {
     <>
       <Stats {...{ session, now, rows }} />
       <p className="narrow-only">
-        <Link href="/funds" className="button first main">
-          Add funds
-        </Link>
+        <ButtonLink text="Add funds" href="/funds" className="first main" />
       </p>
       <Failure error={totals.error} again={() => void totals.refetch()} />
       {isNew ? <FirstSteps session={session} credits={credits.data} /> : <Spend {...{ session, now }} />}

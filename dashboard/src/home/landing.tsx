@@ -5,7 +5,7 @@ import { count } from "../format.ts";
 import { type Model, useModels, useStatus } from "../gateway.ts";
 import { pricesOf, shownPrice } from "../models/cost.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Skeleton, Stat } from "../parts.tsx";
+import { Amount, ButtonLink, Card, Skeleton, Stat } from "../parts.tsx";
 import { Account } from "../shell/header.tsx";
 import { Brand, State } from "../shell/navigation.tsx";
 import { ThemeButton } from "../shell/theme-button.tsx";
@@ -41,9 +41,7 @@ export default function Landing(): ReactNode {
             a limit that no request can pass, and check every charge on chain.
           </p>
           <div className="row">
-            <Link href="/funds" className="button first main">
-              Get started
-            </Link>
+            <ButtonLink text="Get started" href="/funds" className="first main" />
             <a href="/docs" className="button plain">
               Read the docs <ArrowRight />
             </a>

@@ -104,14 +104,11 @@ function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
         </h2>
         <dl className="facts right">
           {window === "none" || window === "lifetime" ? null : (
-            <Fact name="Limit resets" value={<>{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</>} />
+            <Fact name="Limit resets">{window === "daily" ? "each day" : "1st of the month"}, 00:00 UTC</Fact>
           )}
-          <Fact
-            name="Pays from"
-            value={
-              <>balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}</>
-            }
-          />
+          <Fact name="Pays from">
+            balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}
+          </Fact>
         </dl>
         <Sign {...{ wallet, form, isValid, done }} />
       </section>

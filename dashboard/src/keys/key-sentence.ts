@@ -1,6 +1,7 @@
 import type { KeyTermTexts } from "@inference/protocol/key-message";
 import { parseDecimal } from "@inference/protocol/money";
 import type { LimitReset } from "@inference/protocol/window";
+import { dollars } from "../format.ts";
 
 export const windowWords: Record<LimitReset | "lifetime", string> = {
   daily: "a day",
@@ -17,7 +18,7 @@ export function keySentence({ name, limit, limit_reset: reset, expires_at: end, 
     [more.limit_lifetime, "lifetime"],
   ] as const;
   const most = limits.flatMap(([text, window]) =>
-    text === undefined ? [] : `$${dollars(text)} ${windowWords[window]}`,
+    text === undefined ? [] : `${dollarsOf(text)} ${windowWords[window]}`,
   );
   const kind = more.private === "true" ? "private " : "";
   const parts = [
@@ -32,8 +33,7 @@ export function keySentence({ name, limit, limit_reset: reset, expires_at: end, 
 
 const END = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
-/** The amount with at least two decimals, or `…` for a text that is no amount. */
-function dollars(text: string): string {
-  const [whole = "", fraction = ""] = text.split(".");
-  return parseDecimal(text, 9) === undefined ? "…" : `${whole}.${fraction.padEnd(2, "0")}`;
+/** The amount, or `$…` for a text that is no amount. */
+function dollarsOf(text: string): string {
+  return parseDecimal(text, 9) === undefined ? "$…" : dollars(text);
 }

@@ -2,7 +2,7 @@ import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useKeys } from "../account.ts";
-import { Head } from "../parts.tsx";
+import { ButtonLink, Head } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
 import { useSession } from "../wallet/session.ts";
@@ -31,12 +31,7 @@ export default function Keys(): ReactNode {
             Keys <KeyCount />
           </>
         }
-        side={
-          <Link href="/keys/new" className="button first">
-            <Plus />
-            Create key
-          </Link>
-        }
+        side={<ButtonLink icon={Plus} text="Create key" href="/keys/new" className="first" />}
       />
       <NeedsSession why={WHY}>{(wallet) => <KeyTable wallet={wallet} />}</NeedsSession>
     </>

@@ -24,10 +24,8 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
   return (
     <Card title={`Your key${data.name === "" ? "" : ` for ${data.name}`}`} className="keep">
       <Note kind="warn">
-        <p>
-          <strong>Copy it now: it is shown once.</strong> Whoever has it can spend up to its limit. If you lose it,
-          rotate the key.
-        </p>
+        <strong>Copy it now: it is shown once.</strong> Whoever has it can spend up to its limit. If you lose it, rotate
+        the key.
       </Note>
       <div className="row">
         <code className="wrap" id="key">

@@ -24,7 +24,7 @@ export default function Login(): ReactNode {
       </Head>
       {asked === null ? (
         <Note kind="bad">
-          <p>This address is not of a login that can be trusted: it must lead back to this computer. Start it again.</p>
+          This address is not of a login that can be trusted: it must lead back to this computer. Start it again.
         </Note>
       ) : (
         <NeedsWallet signsIn={false} why="The wallet that added funds signs for the key. Signing is free.">

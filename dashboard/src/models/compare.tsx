@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
-import { Card, Head, Read } from "../parts.tsx";
+import { ButtonLink, Card, Head, Read } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { CAPABILITIES, can, KINDS } from "./catalogue.ts";
 import { pricesOf, shownPrice } from "./cost.ts";
@@ -16,11 +16,7 @@ export function Compare({ ids }: { ids: readonly string[] }): ReactNode {
     <>
       <Head
         title="Compare models"
-        side={
-          <Link className="button" href={pathTo("models", "", { marked: ids.join(",") })}>
-            <ArrowLeft /> All models
-          </Link>
-        }
+        side={<ButtonLink icon={ArrowLeft} text="All models" href={pathTo("models", "", { marked: ids.join(",") })} />}
       />
       <Read from={models} what="models" height={440}>
         {(list) => <Table models={ids.flatMap((id) => list.find((model) => model.id === id) ?? [])} />}

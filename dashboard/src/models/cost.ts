@@ -1,5 +1,5 @@
 import { formatDecimal, parseDecimal } from "@inference/protocol/money";
-import { count } from "../format.ts";
+import { count, dollars } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
@@ -97,8 +97,7 @@ export function unitsOf(of: PriceName): bigint {
 
 /** Dollars of an amount in 1e-18 dollar, exact, with at least two decimals. */
 export function exactUsd(atto: bigint): string {
-  const [whole = "0", fraction = ""] = formatDecimal(atto, 18).split(".");
-  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${fraction.padEnd(2, "0")}`;
+  return dollars(formatDecimal(atto, 18));
 }
 
 /** A listed decimal in 1e-18 dollar; undefined: there is no such price. */

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { type Model, useModels } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
-import { Badge, Card, CopyButton, Empty, Note, Read } from "../parts.tsx";
+import { Badge, ButtonLink, Card, CopyButton, Empty, Note, Read } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { useSession } from "../wallet/session.ts";
 import { Calculator } from "./calculator.tsx";
@@ -55,21 +55,17 @@ function Known({ model }: { model: Model }): ReactNode {
           <Capabilities model={model} />
         </div>
         {type === "text" ? (
-          <Link className="button first" href={pathTo("chat", "", { model: id })}>
-            Open in Chat
-          </Link>
+          <ButtonLink text="Open in Chat" href={pathTo("chat", "", { model: id })} className="first" />
         ) : null}
       </div>
       {removal === undefined ? null : (
         <Note kind="warn">
-          <p>
-            This model ends on {removal.slice(0, 10)}.{" "}
-            {next === undefined ? null : (
-              <>
-                Its successor is <Link href={pathTo("models", next)}>{next}</Link>.
-              </>
-            )}
-          </p>
+          This model ends on {removal.slice(0, 10)}.{" "}
+          {next === undefined ? null : (
+            <>
+              Its successor is <Link href={pathTo("models", next)}>{next}</Link>.
+            </>
+          )}
         </Note>
       )}
       {original === undefined ? null : (
@@ -131,16 +127,12 @@ function Unknown({ id, list }: { id: string; list: readonly Model[] }): ReactNod
       <Empty
         action={
           near.length === 0 ? (
-            <Link className="button" href="/models">
-              All models
-            </Link>
+            <ButtonLink text="All models" href="/models" />
           ) : (
             <ul className="row abilities-list">
               {near.map((each) => (
                 <li key={each}>
-                  <Link className="button" href={pathTo("models", each)}>
-                    {each}
-                  </Link>
+                  <ButtonLink text={each} href={pathTo("models", each)} />
                 </li>
               ))}
             </ul>

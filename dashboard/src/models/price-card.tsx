@@ -68,24 +68,16 @@ const COLUMNS = ["Input", "Cached input", "Input written to the cache", "Output"
 
 function Others({ prices }: { prices: readonly ListedPrice[] }): ReactNode {
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{prices[0]?.of === "image" ? "Size" : "Unit"}</th>
-          <th scope="col" className="number">
-            Price
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {prices.map((price) => (
-          <tr key={price.label}>
-            <th scope="row">{price.label}</th>
-            <td className="number">{shownPrice(price)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label="Table of prices"
+      rows={prices}
+      keyOf={({ label }) => label}
+      isFlush
+      columns={[
+        { title: prices[0]?.of === "image" ? "Size" : "Unit", kind: "name", cell: ({ label }) => label },
+        { title: "Price", kind: "number", cell: shownPrice },
+      ]}
+    />
   );
 }
 

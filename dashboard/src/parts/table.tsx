@@ -6,14 +6,12 @@ export type Column<T> = {
   /** `number`: aligned to the right. `name`: the heading of the row. */
   kind?: "number" | "name" | undefined;
   className?: string | undefined;
-  /** The full text of a shortened cell. */
-  whole?: (row: T) => string | undefined;
   /** In a card below 720 px: `titled` shows the column's title before the value, `whole` takes the card's width. */
   inCard?: "titled" | "whole" | "hidden" | undefined;
 };
 
 /** A table. Below 720 px its rows become cards of two columns, if `asCards`; otherwise it scrolls, also by keyboard. */
-export function Table<T>({ label, caption, columns, rows, keyOf, asCards, isFlush, rowClass }: TableParts<T>) {
+export function Table<T>({ label, columns, rows, keyOf, asCards, isFlush, rowClass, foot }: TableParts<T>) {
   return (
     <section
       className={`scroll ${asCards ? "cards" : ""} ${isFlush ? "flush" : ""}`}
@@ -22,7 +20,6 @@ export function Table<T>({ label, caption, columns, rows, keyOf, asCards, isFlus
       tabIndex={0}
     >
       <table>
-        {caption === undefined ? null : <caption>{caption}</caption>}
         <thead>
           <tr>
             {columns.map(({ title, kind }) => (
@@ -41,13 +38,13 @@ export function Table<T>({ label, caption, columns, rows, keyOf, asCards, isFlus
             </tr>
           ))}
         </tbody>
+        {foot === undefined ? null : <tfoot>{foot}</tfoot>}
       </table>
     </section>
   );
 }
 type TableParts<T> = {
   label: string;
-  caption?: ReactNode;
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf: (row: T) => string | number;
@@ -55,10 +52,12 @@ type TableParts<T> = {
   /** Inside a flush card. */
   isFlush?: boolean;
   rowClass?: (row: T) => string | undefined;
+  /** Its last row. */
+  foot?: ReactNode;
 };
 
 function Cell<T>({ column, row }: { column: Column<T>; row: T }): ReactNode {
-  const { title, kind, className, cell, whole, inCard } = column;
+  const { title, kind, className, cell, inCard } = column;
   const shown = {
     className: [kind === "number" ? "number" : "", className, inCard === undefined ? "" : `in-card-${inCard}`]
       .filter(Boolean)
@@ -72,9 +71,5 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }): ReactNode {
       </th>
     );
   }
-  return (
-    <td {...shown} title={whole?.(row)}>
-      {cell(row)}
-    </td>
-  );
+  return <td {...shown}>{cell(row)}</td>;
 }

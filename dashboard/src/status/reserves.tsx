@@ -1,9 +1,8 @@
 import { ShieldCheck } from "lucide-react";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
 import { placesOf, usd } from "../format.ts";
 import { chainNameIn, type Status, useDirectory } from "../gateway.ts";
-import { Amount, Fact, Note } from "../parts.tsx";
+import { Amount, ButtonLink, Fact, Note } from "../parts.tsx";
 import { VerdictHead } from "../verify/verdict.tsx";
 import { type ReserveLine, type Reserves, reservesOf } from "./reserves.ts";
 
@@ -13,10 +12,8 @@ export function ReservesCard({ books, primary_chain_id: primary }: Status): Reac
   if (books === null) {
     return (
       <Note kind="warn">
-        <p>
-          <strong>The reserves cannot be read now.</strong> The primary chain's node does not answer. The page asks
-          again every 15 seconds.
-        </p>
+        <strong>The reserves cannot be read now.</strong> The primary chain's node does not answer. The page asks again
+        every 15 seconds.
       </Note>
     );
   }
@@ -28,12 +25,7 @@ export function ReservesCard({ books, primary_chain_id: primary }: Status): Reac
       <VerdictHead
         kind={reserves.matches === null ? "unknown" : reserves.matches ? "good" : "bad"}
         title={titleOf(reserves)}
-        side={
-          <Link className="button" href="/verify">
-            <ShieldCheck />
-            Check it yourself
-          </Link>
-        }
+        side={<ButtonLink icon={ShieldCheck} text="Check it yourself" href="/verify" />}
       >
         {aboutOf(reserves, books.chains.length + 1)}
       </VerdictHead>

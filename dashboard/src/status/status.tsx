@@ -70,9 +70,7 @@ function Ceiling({ ceiling, time }: StatusData): ReactNode {
         </li>
       </ul>
       {isNear ? (
-        <Note kind="warn">
-          <p>Less than a tenth is left. At zero, new requests are refused until the ceiling resets.</p>
-        </Note>
+        <Note kind="warn">Less than a tenth is left. At zero, new requests are refused until the ceiling resets.</Note>
       ) : null}
     </Card>
   );
@@ -112,14 +110,9 @@ function Settlement({ settlement, settler, time }: StatusData): ReactNode {
           }
           value={<Amount nanoUsd={waiting} places={places} />}
         />
-        <Fact
-          name={<span className="state half">Posted, not confirmed</span>}
-          value={
-            <>
-              {count(posted)} {posted === 1 ? "transaction" : "transactions"}
-            </>
-          }
-        />
+        <Fact name={<span className="state half">Posted, not confirmed</span>}>
+          {count(posted)} {posted === 1 ? "transaction" : "transactions"}
+        </Fact>
         <Fact
           name={
             <>

@@ -64,18 +64,15 @@ function Equation({ added, proved, waiting, reserved, balance }: Sums): ReactNod
                 {label}
               </>
             }
-            value={
-              <>
-                {sign === "" ? null : (
-                  <span className="sign" aria-hidden="true">
-                    {sign}{" "}
-                  </span>
-                )}
-                <Amount nanoUsd={nanoUsd} />
-              </>
-            }
             term="label"
-          />
+          >
+            {sign === "" ? null : (
+              <span className="sign" aria-hidden="true">
+                {sign}{" "}
+              </span>
+            )}
+            <Amount nanoUsd={nanoUsd} />
+          </Fact>
         </div>
       ))}
     </dl>

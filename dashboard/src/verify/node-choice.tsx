@@ -58,10 +58,8 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
           />
           {isOpen && isLinked ? (
             <Note kind="warn">
-              <p>
-                <strong>The link that opened this page named {hostOf(url)}.</strong> Whoever runs this node can make a
-                wrong bill pass. Use it only if you trust it.
-              </p>
+              <strong>The link that opened this page named {hostOf(url)}.</strong> Whoever runs this node can make a
+              wrong bill pass. Use it only if you trust it.
             </Note>
           ) : null}
           {isOpen ? null : (

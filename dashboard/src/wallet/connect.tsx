@@ -32,7 +32,13 @@ export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNod
         {connectors.map((connector) => (
           <li key={connector.uid}>
             <Button
-              text={`${connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}${connector.name}${isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}`}
+              text={
+                <>
+                  {connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}
+                  {connector.name}
+                  {isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}
+                </>
+              }
               disabled={isPending}
               act={() => mutate({ connector })}
             />
