@@ -1,5 +1,5 @@
-import type { Connection } from "@inference/sdk";
-import { type ChatChunk, streamChat } from "./chat-stream.ts";
+import { ClientError, type Connection } from "@inference/sdk";
+import { type ChatChunk, streamChat } from "@inference/sdk/chat-stream";
 import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
 import { wrapParts } from "./layout.ts";
@@ -21,15 +21,10 @@ export async function answerOf(
   let isStopped = false;
   await context.untilStopped(async (signal) => {
     try {
-      for await (const chunk of streamChat(connection, body, signal)) {
+      for await (const chunk of streamChat(connection, { apiKey: connection.apiKey, body, signal })) {
         if ("receipt" in chunk) {
           receipt = chunk.receipt;
           continue;
-        }
-        if (chunk.error !== undefined) {
-          throw new CommandError(
-            `The answer broke off: ${chunk.error.message} \`infer receipt ${receipt}\` shows its cost.`,
-          );
         }
         const [choice] = chunk.choices ?? [];
         const part = choice?.delta?.content ?? "";
@@ -41,8 +36,9 @@ export async function answerOf(
         if (chunk.usage?.receipt !== undefined) keepReceipt(context, chunk.usage.receipt);
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
-      isStopped = true;
+      if (signal.aborted) isStopped = true;
+      else if (!(error instanceof ClientError) || receipt === "") throw error;
+      else throw new CommandError(`${error.message} \`infer receipt ${receipt}\` shows its cost.`);
     } finally {
       context.write(screen.end());
     }

@@ -85,7 +85,7 @@ for (const [name, give] of Object.entries(answers)) {
 const sse = (...events: string[]) => events.map((event) => `data: ${event}\n\n`).join("");
 const part = (content: string) => JSON.stringify({ choices: [{ delta: { content } }] });
 const streams: Readonly<Record<string, { text: string; ends: "cleanly" | "cut"; says: RegExp }>> = {
-  "is cut": { text: sse(part("Half")), ends: "cut", says: /broke off. `infer receipt` shows/ },
+  "is cut": { text: sse(part("Half")), ends: "cut", says: /broke off. `infer receipt req_1` shows/ },
   "ends before it is done": { text: sse(part("Half")), ends: "cleanly", says: /broke off/ },
   "is no JSON": { text: sse(part("Half"), "{"), ends: "cleanly", says: /broke off/ },
   "is null": { text: sse("null", "[DONE]"), ends: "cleanly", says: /broke off/ },

@@ -5,7 +5,7 @@ import type { RelayQuote } from "@inference/protocol/wire/top-up";
 import { type Address, encodeFunctionData, erc20Abi, type Hash, zeroAddress } from "viem";
 import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
-import { contractOn, readDirectory } from "./directory.ts";
+import { contractOn, readDirectory, readEach, type Unread } from "./directory.ts";
 import { ClientError } from "./errors.ts";
 import { approve, dollarScale } from "./pay-dollars.ts";
 import { request } from "./request.ts";
@@ -33,8 +33,6 @@ export function pullsBy(order: { puller: string }, terms: { puller: string } | n
   return terms === null || terms.puller.toLowerCase() === order.puller.toLowerCase();
 }
 
-type Unread = { chainId: number; name: string | null; unread: string };
-
 const DAY_S = 86_400n;
 
 /** The orders of an address on every chain that has the contract, or why a chain cannot be read. */
@@ -42,15 +40,8 @@ export async function readAutoTopUps(connection: Connection, address: Address): 
   const { chains } = await readDirectory(connection);
   // The chain alone tells the order.
   const quotes = await readQuotes(connection).catch(() => []);
-  return Promise.all(
-    chains
-      .filter(({ contracts }) => ownValue(contracts, "standingOrders") !== undefined)
-      .map(({ chain_id: chainId, name }) =>
-        readAutoTopUp(connection, { address, chainId, quotes }).catch((error: unknown) => {
-          return { chainId, name, unread: error instanceof Error ? error.message : String(error) };
-        }),
-      ),
-  );
+  const having = chains.filter(({ contracts }) => ownValue(contracts, "standingOrders") !== undefined);
+  return readEach(having, ({ chain_id: chainId }) => readAutoTopUp(connection, { address, chainId, quotes }));
 }
 
 async function readAutoTopUp(
@@ -107,9 +98,9 @@ export async function setAutoTopUp(connection: Connection, options: AutoTopUpOpt
   const { timestamp } = await clients.reader.getBlock();
   if (expires <= timestamp) throw new RangeError("The order's end has passed.");
   const days = (expires - 1n) / DAY_S - timestamp / DAY_S + 1n;
-  const amountDollar = maxPerDayToken * days * (await dollarScale(connection, clients));
-  const dollar = contractOn(connection, clients.entry, "stablecoin");
-  await approve(connection, { clients, chainId, dollar, spender: orders.address, amountDollar }, options);
+  const amount = maxPerDayToken * days * (await dollarScale(connection, clients));
+  const token = contractOn(connection, clients.entry, "stablecoin");
+  await approve(connection, { clients, chainId, token, spender: orders.address, amount }, options);
   const args = [terms.puller, maxPerDayToken, expires] as const;
   const data = encodeFunctionData({ abi: orders.abi, functionName: "set", args });
   const call = { to: orders.address, abi: orders.abi, data };

@@ -7,6 +7,7 @@ import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
 import { ClientError, ContractError } from "./errors.ts";
 import { requireFunds } from "./funds.ts";
+import { approve } from "./pay-dollars.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 import { inRanges } from "./verify/events-in-ranges.ts";
 
@@ -42,28 +43,12 @@ export async function stake(connection: Connection, options: StakeOptions): Prom
   const token = await clients.reader.readContract({ ...pool, functionName: "STAKING_TOKEN" });
   if (as === "back") await requireAgent(connection, agentToken);
   await requireFunds(clients, { owner, token, amount });
-  await allow(connection, { token, spender: call.to, amount }, options);
+  await approve(connection, { clients, chainId, token, spender: call.to, amount }, options);
   return sendCall(connection, { chainId, step: "stake", call: { ...call, extraGas: EXTRA_GAS } }, options);
 }
 
 /** The gas of the vault's calls varies by a few thousand from second to second. */
 const EXTRA_GAS = 20_000n;
-
-/** Allows the amount, unless it is allowed already: an interrupted stake approves once. */
-async function allow(
-  connection: Connection,
-  { token, spender, amount }: { token: Address; spender: Address; amount: bigint },
-  options: SendOptions,
-): Promise<void> {
-  const { address } = requireAccount(connection);
-  const { entry, reader } = await chainClients(connection);
-  const contract = { address: token, abi: erc20Abi } as const;
-  const allowed = await reader.readContract({ ...contract, functionName: "allowance", args: [address, spender] });
-  if (allowed >= amount) return;
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [spender, amount] });
-  const call = { to: token, data, abi: erc20Abi, allows: { dollar: token, spender, amountDollar: amount } };
-  await sendCall(connection, { chainId: entry.chain_id, step: "approve", call }, options);
-}
 
 /** Pays the account the rewards of its backing. Throws `ClientError` `nothing_to_claim` before anything is sent. */
 export async function claimRewards(

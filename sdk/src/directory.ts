@@ -35,3 +35,21 @@ export function contractOn(connection: Connection, chain: DirectoryChain, name: 
 export function isPinned(connection: Connection, chainId: number, name: string): boolean {
   return ownValue(connection.chains[chainId]?.contracts, name) !== undefined;
 }
+
+/** A chain that cannot be read, and why. */
+export type Unread = { chainId: number; name: string | null; unread: string };
+
+/** Reads each of some chains. The result of one that cannot be read says why. */
+export function readEach<T>(
+  chains: DirectoryChain[],
+  read: (chain: DirectoryChain) => Promise<T>,
+): Promise<(T | Unread)[]> {
+  return Promise.all(
+    chains.map((chain) =>
+      read(chain).catch((error: unknown): Unread => {
+        const unread = error instanceof Error ? error.message : String(error);
+        return { chainId: chain.chain_id, name: chain.name, unread };
+      }),
+    ),
+  );
+}

@@ -4,7 +4,7 @@ import { erc20Abi, type Hex } from "viem";
 import { readStakingToken } from "./backing.ts";
 import { chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
-import { contractOn, type DirectoryChain, readDirectory } from "./directory.ts";
+import { contractOn, readDirectory, readEach, type Unread } from "./directory.ts";
 
 /** The coins, dollars and tokens of an address on a chain. */
 export type Holdings = {
@@ -21,26 +21,15 @@ export type Holdings = {
 };
 
 /** The holdings on each chain that the gateway names, or the reason why a chain cannot be read. */
-export async function readHoldings(
-  connection: Connection,
-  address: Hex,
-): Promise<(Holdings | { chainId: number; name: string | null; unread: string })[]> {
+export async function readHoldings(connection: Connection, address: Hex): Promise<(Holdings | Unread)[]> {
   const { chains } = await readDirectory(connection);
-  const on = async (chain: DirectoryChain): Promise<Holdings> => {
+  return readEach(chains, async (chain) => {
     const [holdings, staking] = await Promise.all([
       holdingsOn(connection, chain.chain_id, address),
       ownValue(chain.contracts, "inferencePool") === undefined ? null : readStakingToken(connection, address),
     ]);
     return { ...holdings, staking };
-  };
-  return Promise.all(
-    chains.map((chain) =>
-      on(chain).catch((error: unknown) => ({
-        ...{ chainId: chain.chain_id, name: chain.name },
-        unread: error instanceof Error ? error.message : String(error),
-      })),
-    ),
-  );
+  });
 }
 
 /** The holdings on one chain, without the staking token. */

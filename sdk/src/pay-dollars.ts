@@ -52,22 +52,36 @@ export async function payDollars(
   if (options.pay === "permit") {
     throw new TypeError(`There is no permit here, on chain ${payment.chainId}: leave out \`pay\`.`);
   }
-  await approve(connection, { ...payment, clients, dollar }, options);
+  const { chainId, spender, amountDollar: amount } = payment;
+  await approve(connection, { clients, chainId, token: dollar, spender, amount }, options);
   return null;
 }
 
 type At = Payment & { clients: ChainClients; dollar: `0x${string}` };
 
-/** Approves the amount, unless it is approved already: an interrupted payment approves once. */
-export async function approve(connection: Connection, at: At, options: SendOptions): Promise<void> {
-  const { clients, chainId, spender, dollar, amountDollar } = at;
+type Approval = {
+  clients: ChainClients;
+  chainId: number;
+  token: `0x${string}`;
+  spender: `0x${string}`;
+  /** In the token's own units. */
+  amount: bigint;
+};
+
+/** Approves the amount of a token, unless it is approved already: an interrupted payment approves once. */
+export async function approve(
+  connection: Connection,
+  { clients, chainId, token, spender, amount }: Approval,
+  options: SendOptions,
+): Promise<void> {
   const { address } = requireAccount(connection);
+  const contract = { address: token, abi: stablecoinAbi } as const;
   const allowed = await clients.reader.readContract({
-    ...{ address: dollar, abi: stablecoinAbi, functionName: "allowance", args: [address, spender] },
+    ...{ ...contract, functionName: "allowance", args: [address, spender] },
   });
-  if (allowed >= amountDollar) return;
-  const data = encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [spender, amountDollar] });
-  const call = { to: dollar, data, abi: stablecoinAbi, allows: { dollar, spender, amountDollar } };
+  if (allowed >= amount) return;
+  const data = encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [spender, amount] });
+  const call = { to: token, data, abi: stablecoinAbi, allows: { dollar: token, spender, amountDollar: amount } };
   await sendCall(connection, { chainId, step: "approve", call }, options);
 }
 

@@ -36,11 +36,15 @@ export async function requestText(connection: Connection, path: string, options:
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal !== undefined) init.signal = signal;
   const { response, text } = await answerOf(connection, url, init);
+  if (response.ok && !isErrorBody(parse(text))) return text;
+  throw refusalOf(url.origin + url.pathname, response, text);
+}
+
+/** The error of an answer, by its text: the gateway's, or `unreachable` for what is not a gateway's answer. */
+export function refusalOf(url: string, response: Response, text: string): RefusedError | ClientError {
   const value = parse(text);
-  if (isErrorBody(value)) throw new RefusedError(value, response);
-  if (response.ok) return text;
-  const message = `${url.origin}${url.pathname} answered ${response.status}, and not as a gateway does.`;
-  throw new ClientError("unreachable", message);
+  if (isErrorBody(value)) return new RefusedError(value, response);
+  return new ClientError("unreachable", `${url} answered ${response.status}, and not as a gateway does.`);
 }
 
 async function answerOf(

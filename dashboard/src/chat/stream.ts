@@ -1,11 +1,10 @@
-import { ClientError, RefusedError } from "@inference/sdk/errors";
-import { EventSourceParserStream } from "eventsource-parser/stream";
+import { streamChat } from "@inference/sdk/chat-stream";
 import { gateway, gatewayRequest } from "../gateway.ts";
 import type { Usage } from "./chats.ts";
 import type { ChatBody } from "./request.ts";
 
 /** A part of an answer. The first has the receipt's id. */
-export type Part = {
+type Part = {
   receipt?: string;
   text?: string;
   reasoning?: string;
@@ -13,54 +12,23 @@ export type Part = {
   usage?: Usage;
 };
 
-type Chunk = {
-  choices?: { delta?: { content?: string | null; reasoning_content?: string | null }; finish_reason?: string | null }[];
-  usage?: { prompt_tokens: number; completion_tokens: number; cost_nano_usd: number } | null;
-  error?: { message: string };
-};
-
-/**
- * Sends a chat request and yields the parts of its answer. Throws `RefusedError` if the gateway refuses the request, and
- * `ClientError` if the answer breaks off; an aborted request throws what the signal says.
- */
-export async function* streamChat(body: ChatBody, key: string, signal: AbortSignal): AsyncGenerator<Part> {
-  const response = await gateway.fetch(`${gateway.gateway}/api/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-    redirect: "error",
-    signal,
-  });
-  if (!response.ok || response.body === null) throw await errorOf(response);
-  yield { receipt: response.headers.get("x-request-id") ?? "" };
-  const events = response.body
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
-    .pipeThrough(new EventSourceParserStream());
-  const reader = events.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) throw new ClientError("unreachable", "The answer broke off.");
-    if (value.data === "[DONE]") return;
-    const { choices, usage, error } = JSON.parse(value.data) as Chunk;
-    if (error !== undefined) throw new ClientError("unreachable", error.message);
-    const [choice] = choices ?? [];
+/** Asks, and yields the parts of the answer as they come. Throws as `streamChat` of the library does. */
+export async function* partsOf(body: ChatBody, key: string, signal: AbortSignal): AsyncGenerator<Part> {
+  for await (const chunk of streamChat(gateway, { apiKey: key, body, signal })) {
+    if ("receipt" in chunk) {
+      yield chunk;
+      continue;
+    }
+    const { usage } = chunk;
+    const [{ delta = {}, finish_reason: finish } = {}] = chunk.choices ?? [];
     const part: Part = {};
-    if (choice?.delta?.content) part.text = choice.delta.content;
-    if (choice?.delta?.reasoning_content) part.reasoning = choice.delta.reasoning_content;
-    if (choice?.finish_reason) part.finish = choice.finish_reason;
+    if (delta.content) part.text = delta.content;
+    if (delta.reasoning_content) part.reasoning = delta.reasoning_content;
+    if (finish) part.finish = finish;
     if (usage) {
       part.usage = { input: usage.prompt_tokens, output: usage.completion_tokens, nanoUsd: usage.cost_nano_usd };
     }
     yield part;
-  }
-}
-
-async function errorOf(response: Response): Promise<Error> {
-  const text = await response.text();
-  try {
-    return new RefusedError(JSON.parse(text) as ConstructorParameters<typeof RefusedError>[0], response);
-  } catch {
-    return new ClientError("unreachable", `The service answered ${response.status}, and not as a gateway does.`);
   }
 }
 

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { ChatKey } from "./chat-key.ts";
 import type { Answer, Chat, Chats, Question } from "./chats.ts";
 import { bodyOf } from "./request.ts";
-import { streamChat, usageByReceipt } from "./stream.ts";
+import { partsOf, usageByReceipt } from "./stream.ts";
 
 /** What the composer gets back when a request was refused. */
 export type Draft = { text: string; images: string[] };
@@ -51,7 +51,7 @@ export function useAsking(chats: Chats, key: ChatKey | null): Asking {
     let shownMs = startMs;
     let isLimit = false;
     try {
-      for await (const { receipt, text = "", reasoning = "", finish, usage } of streamChat(body, key.key, own.signal)) {
+      for await (const { receipt, text = "", reasoning = "", finish, usage } of partsOf(body, key.key, own.signal)) {
         if (receipt !== undefined) answer = { ...answer, receipt };
         const isFirst = answer.firstTokenMs === null && text + reasoning !== "";
         answer = {
