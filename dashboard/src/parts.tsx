@@ -1,7 +1,7 @@
 import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Check, Copy, type LucideIcon } from "lucide-react";
+import { Check, ChevronRight, Copy, type LucideIcon } from "lucide-react";
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
 import { partsOfUsd, shortHex } from "./format.ts";
@@ -16,6 +16,18 @@ export function Head({ title, side, children }: { title: ReactNode; side?: React
       </div>
       {side === undefined ? null : <div className="row">{side}</div>}
     </div>
+  );
+}
+
+/** The way back to the page of all. */
+export function Crumbs({ title, href }: { title: string; href: string }): ReactNode {
+  return (
+    <nav className="crumbs" aria-label="Breadcrumb">
+      <Link className="up" href={href}>
+        {title}
+      </Link>
+      <ChevronRight />
+    </nav>
   );
 }
 

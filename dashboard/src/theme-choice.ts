@@ -2,15 +2,15 @@
 export type Theme = "system" | "light" | "dark";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
-const NAME = "theme";
+export const THEME = "theme";
 
 export function readTheme(): Theme {
-  const kept = localStorage.getItem(NAME);
+  const kept = localStorage.getItem(THEME);
   return THEMES.find((theme) => theme === kept) ?? "system";
 }
 
 export function keepTheme(theme: Theme): void {
-  localStorage.setItem(NAME, theme);
+  localStorage.setItem(THEME, theme);
   showTheme();
 }
 

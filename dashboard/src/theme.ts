@@ -1,16 +1,12 @@
-import { useSyncExternalStore } from "react";
-import { keepTheme, readTheme, type Theme } from "./theme-choice.ts";
-
-const listeners = new Set<() => void>();
+import { store, useStored } from "./stored.ts";
+import { readTheme, showTheme, THEME, type Theme } from "./theme-choice.ts";
 
 export function useTheme(): Theme {
-  return useSyncExternalStore((changed) => {
-    listeners.add(changed);
-    return () => listeners.delete(changed);
-  }, readTheme);
+  useStored(localStorage, THEME);
+  return readTheme();
 }
 
 export function setTheme(theme: Theme): void {
-  keepTheme(theme);
-  for (const changed of listeners) changed();
+  store(localStorage, THEME, theme);
+  showTheme();
 }

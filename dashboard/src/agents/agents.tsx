@@ -2,13 +2,13 @@ import { isAddress } from "@inference/protocol/credential";
 import { agentsMadeBy } from "@inference/sdk/agents";
 import { readBackings } from "@inference/sdk/backing";
 import { useQuery } from "@tanstack/react-query";
-import { ChevronRight, Plus } from "lucide-react";
+import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { getAddress } from "viem";
 import { Link, useLocation } from "wouter";
 import { shortHex, usd } from "../format.ts";
 import { Form, TextField } from "../parts/form.tsx";
-import { Amount, Badge, Button, ButtonLink, Card, Empty, Fact, Head, Note, Read } from "../parts.tsx";
+import { Amount, Badge, Button, ButtonLink, Card, Crumbs, Empty, Fact, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import { ON_CHAIN } from "../wallet/act.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
@@ -28,12 +28,7 @@ export default function Agents(): ReactNode {
   const isNew = rest === "new";
   return (
     <>
-      <nav className="crumbs" aria-label="Breadcrumb">
-        <Link className="up" href="/agents">
-          Agents
-        </Link>
-        <ChevronRight />
-      </nav>
+      <Crumbs title="Agents" href="/agents" />
       {isNew ? (
         <Head title="Create an agent">
           A token with inference capacity of its own: $1.00 a day for each staked unit.

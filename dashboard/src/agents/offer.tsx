@@ -43,7 +43,13 @@ export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
         <Fact
           name="Signed by computer"
           className="mono"
-          value={agent.computer === zeroAddress ? "none" : signs ? "your wallet" : shortHex(agent.computer)}
+          value={
+            agent.computer === zeroAddress ? (
+              "none"
+            ) : (
+              <span title={agent.computer}>{signs ? "your wallet" : shortHex(agent.computer)}</span>
+            )
+          }
         />
       </dl>
       {signs ? (

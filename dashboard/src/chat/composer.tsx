@@ -147,31 +147,23 @@ function Refusal({ asking: { refusal }, setMaxTokens }: ComposerParts): ReactNod
         act={() => setMaxTokens(affordable)}
       />
     ) : null;
-  if (isKnown && code === "insufficient_balance") {
+  const isLimit = code === "key_limit_exceeded";
+  if (isKnown && (isLimit || code === "insufficient_balance")) {
+    const resetsAt = typeof metadata.resets_at === "string" ? metadata.resets_at.slice(11, 16) : null;
     return (
       <Note kind="bad">
         <p>
-          Your balance is {usd(available)}. This request reserves up to {usd(needed)}. Lower the output limit or add
-          funds.
+          {isLimit ? `The key Chat has ${usd(available)} left of its limit.` : `Your balance is ${usd(available)}.`}{" "}
+          This request reserves up to {usd(needed)}.{isLimit ? "" : " Lower the output limit or add funds."}
+          {isLimit && resetsAt !== null ? ` The limit resets at ${resetsAt} UTC.` : ""}
         </p>
         <div className="row">
           {lower}
-          <ButtonLink text="Add funds" href="/funds" className="little" />
-        </div>
-      </Note>
-    );
-  }
-  if (isKnown && code === "key_limit_exceeded") {
-    const { resets_at: resetsAt } = metadata;
-    return (
-      <Note kind="bad">
-        <p>
-          The key Chat has {usd(available)} left of its limit. This request reserves up to {usd(needed)}.
-          {typeof resetsAt === "string" ? ` The limit resets at ${resetsAt.slice(11, 16)} UTC.` : ""}
-        </p>
-        <div className="row">
-          {lower}
-          <ButtonLink text="Change the limit" href="/keys" className="little" />
+          <ButtonLink
+            text={isLimit ? "Change the limit" : "Add funds"}
+            href={isLimit ? "/keys" : "/funds"}
+            className="little"
+          />
         </div>
       </Note>
     );

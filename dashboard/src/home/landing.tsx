@@ -102,25 +102,18 @@ function Facts(): ReactNode {
         {models.data === undefined ? wait : cheapest === null ? "–" : cheapest}
       </Stat>
       <Stat label="added to the provider's list price">0%</Stat>
-      {status.data === undefined ? (
-        <Stat label="reserves">{wait}</Stat>
-      ) : books === null ? (
-        <Stat label="reserves, not read at this moment">–</Stat>
-      ) : books.adds_up === true ? (
-        <Stat label={`reserves, equal to all claims at block ${count(books.block)}`}>
-          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
-        </Stat>
-      ) : books.adds_up === false ? (
-        <Stat label={<span className="state bad">reserves, which do not equal the claims</span>}>
-          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
-        </Stat>
-      ) : (
-        <Stat label="reserves; not every chain is read at this moment">
-          <Amount nanoUsd={BigInt(books.backing_nano_usd)} />
-        </Stat>
-      )}
+      <Stat label={status.data === undefined ? "reserves" : reservesOf(books)}>
+        {status.data === undefined ? wait : books === null ? "–" : <Amount nanoUsd={BigInt(books.backing_nano_usd)} />}
+      </Stat>
     </section>
   );
+}
+
+function reservesOf(books: NonNullable<ReturnType<typeof useStatus>["data"]>["books"]): ReactNode {
+  if (books === null) return "reserves, not read at this moment";
+  if (books.adds_up === true) return `reserves, equal to all claims at block ${count(books.block)}`;
+  if (books.adds_up === null) return "reserves; not every chain is read at this moment";
+  return <span className="state bad">reserves, which do not equal the claims</span>;
 }
 
 function typesOf(models: readonly Model[]): string {

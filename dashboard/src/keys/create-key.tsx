@@ -1,18 +1,19 @@
 import { parseDecimal } from "@inference/protocol/money";
-import { type KeyTerms, type NewApiKey, type PreparedKeyRequest, prepareKeyRequest } from "@inference/sdk/keys";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { KeyTerms, NewApiKey } from "@inference/sdk/keys";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { useCredits, useKeys } from "../account.ts";
 import { now } from "../clock.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Segments, TextField } from "../parts/form.tsx";
-import { Amount, Button, Fact, Failure } from "../parts.tsx";
+import { Amount, Fact } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keySentence } from "./key-sentence.ts";
 import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.ts";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
+import { Sign } from "./sign.tsx";
 
 type Expiry = "never" | "30" | "90" | "other";
 type Form = MoreTerms & { name: string; limit: string; window: LimitWindow; expiry: Expiry; days: string };
@@ -110,70 +111,18 @@ function Summary({ wallet, form, isValid, done }: SummaryParts): ReactNode {
             balance {credits.data === undefined ? "" : <Amount nanoUsd={credits.data.available_nano_usd} />}
           </Fact>
         </dl>
-        <Sign {...{ wallet, form, isValid, done }} />
+        <Sign
+          {...{ wallet, isValid, done }}
+          asked={{ type: "create", terms: termsOf(form) }}
+          text="Sign and create key"
+          about={<p className="hint">Free, without gas. The key is shown once.</p>}
+        />
       </section>
       {isValid ? <CodeBlock label="The same in a terminal" text={commandOf(form)} /> : null}
     </aside>
   );
 }
 type SummaryParts = { wallet: SignedIn; form: Form; isValid: boolean; done: (made: NewApiKey) => void };
-
-/** The button that has the wallet sign, and the text that it signs. A text is prepared once for each set of terms. */
-function Sign({ wallet, form, isValid, done }: SummaryParts): ReactNode {
-  const prepared = useRef<{ name: string; request: Promise<PreparedKeyRequest<NewApiKey>> }>(undefined);
-  const [isOpen, open] = useState(false);
-  const [message, setMessage] = useState<string>();
-  const name = JSON.stringify(form);
-  const prepare = (): Promise<PreparedKeyRequest<NewApiKey>> => {
-    if (prepared.current?.name !== name) {
-      const request = prepareKeyRequest(wallet.acting, { type: "create", terms: termsOf(form) });
-      prepared.current = { name, request };
-    }
-    return prepared.current.request;
-  };
-  const signing = useMutation({
-    mutationFn: async () => (await prepare()).sign(),
-    onSuccess: done,
-    onSettled: () => {
-      // A message is valid once.
-      prepared.current = undefined;
-    },
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is prepared for these terms
-  useEffect(() => {
-    if (!isOpen || !isValid) return;
-    let isOld = false;
-    const timer = setTimeout(() => {
-      prepare().then(
-        (request) => isOld || setMessage(request.message),
-        () => isOld || setMessage(undefined),
-      );
-    }, 300);
-    return () => {
-      isOld = true;
-      clearTimeout(timer);
-    };
-  }, [isOpen, isValid, name, signing.isIdle, signing.failureCount]);
-  return (
-    <>
-      <Button
-        text="Sign and create key"
-        waits={signing.isPending && "Look at your wallet …"}
-        className="first main"
-        disabled={!isValid}
-        act={() => signing.mutate()}
-      />
-      <p className="hint">Free, without gas. The key is shown once.</p>
-      <Failure error={signing.error} />
-      <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
-        <summary>Text to sign</summary>
-        <pre>
-          <code>{message ?? "Preparing the text …"}</code>
-        </pre>
-      </details>
-    </>
-  );
-}
 
 function daysOf({ expiry, days }: Form): string {
   return expiry === "never" ? "" : expiry === "other" ? days.trim() : expiry;

@@ -1,20 +1,15 @@
-import { type ApiKey, type NewApiKey, prepareKeyRequest } from "@inference/sdk/keys";
-import { useQuery } from "@tanstack/react-query";
+import type { ApiKey, NewApiKey } from "@inference/sdk/keys";
 import { type ReactNode, useState } from "react";
 import { Failure } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { NewKey } from "./new-key.tsx";
+import { usePrepared } from "./sign.tsx";
 import { SignedText } from "./signed-text.tsx";
 
 /** Another secret for a key. The old one is void at once. */
 export function RollKey({ wallet, apiKey, done }: { wallet: SignedIn; apiKey: ApiKey; done: () => void }): ReactNode {
   const [made, setMade] = useState<NewApiKey>();
-  const prepared = useQuery({
-    queryKey: ["roll-message", apiKey.id],
-    queryFn: () => prepareKeyRequest(wallet.acting, { type: "roll", keyId: apiKey.id }),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-  });
+  const prepared = usePrepared(wallet, { type: "roll", keyId: apiKey.id });
   if (made !== undefined) return <NewKey made={made} done={done} />;
   return (
     <>

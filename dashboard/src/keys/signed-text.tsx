@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Button, Failure } from "../parts.tsx";
 
 /** The exact text, and the button that has the wallet sign it. */
-export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): ReactNode {
+export function SignedText<T>({ prepared, done, again, about = USUAL }: SignedTextParts<T>): ReactNode {
   const signing = useMutation({
     mutationFn: () => prepared.sign(),
     onSuccess: done,
@@ -13,7 +13,7 @@ export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): Re
   });
   return (
     <>
-      <p className="quiet">Your wallet must show the same text. Signing is free, and good for ten minutes.</p>
+      <p className="quiet">{about}</p>
       <pre>
         <code>{prepared.message}</code>
       </pre>
@@ -29,4 +29,11 @@ export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): Re
     </>
   );
 }
-type SignedTextParts<T> = { prepared: PreparedKeyRequest<T>; done: (made: T) => void; again: () => void };
+type SignedTextParts<T> = {
+  prepared: PreparedKeyRequest<T>;
+  done: (made: T) => void;
+  again: () => void;
+  about?: ReactNode;
+};
+
+const USUAL = "Your wallet must show the same text. Signing is free, and good for ten minutes.";

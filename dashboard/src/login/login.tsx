@@ -1,11 +1,11 @@
 import type { KeyTermTexts } from "@inference/protocol/key-message";
 import { fromWallet } from "@inference/sdk/errors";
-import { prepareKeyRequest } from "@inference/sdk/keys";
 import { requireAccount } from "@inference/sdk/send";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { keySentence } from "../keys/key-sentence.ts";
+import { usePrepared } from "../keys/sign.tsx";
+import { SignedText } from "../keys/signed-text.tsx";
 import { CodeBlock } from "../parts/code.tsx";
 import { Button, Card, Failure, Head, Note } from "../parts.tsx";
 import { useRoute } from "../route.ts";
@@ -36,23 +36,14 @@ export default function Login(): ReactNode {
 }
 
 function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
-  const prepared = useQuery({
-    queryKey: ["login-message", wallet.address, state],
-    queryFn: () => prepareKeyRequest(wallet.acting, { type: "create", terms }),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-  });
-  const message = prepared.data?.message;
-  const signing = useMutation({
-    mutationFn: async (message: string) => {
-      // The program sends the message, so the key is never on this page.
-      const signature = await fromWallet(requireAccount(wallet.acting).signMessage({ message }));
-      return codeOf({ state, message, signature });
-    },
-    onError: () => void prepared.refetch(),
-  });
-  if (signing.data !== undefined) {
-    const code = signing.data;
+  const [code, setCode] = useState<string>();
+  const prepared = usePrepared(wallet, { type: "create", terms });
+  const sign = async (message: string): Promise<string> => {
+    // The program sends the message, so the key is never on this page.
+    const signature = await fromWallet(requireAccount(wallet.acting).signMessage({ message }));
+    return codeOf({ state, message, signature });
+  };
+  if (code !== undefined) {
     return (
       <Card title="Signed" className="keep">
         <p>Hand it to the program. It goes to this computer only ({new URL(callback).host}).</p>
@@ -72,27 +63,20 @@ function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
   }
   return (
     <Card title={keySentence(terms)}>
-      <p className="quiet">
-        You sign this text, and your wallet must show the same one. You can disable the key on{" "}
-        <Link href="/keys">Keys</Link>.
-      </p>
       <Failure error={prepared.error} again={() => void prepared.refetch()} />
-      {message === undefined ? null : (
-        <>
-          <pre>
-            <code>{message}</code>
-          </pre>
-          <p>
-            <Button
-              text="Sign"
-              waits={signing.isPending && "Look at your wallet …"}
-              className="first"
-              act={() => signing.mutate(message)}
-            />
-          </p>
-        </>
+      {prepared.data === undefined ? null : (
+        <SignedText
+          prepared={{ ...prepared.data, sign: () => sign(prepared.data.message) }}
+          done={setCode}
+          again={() => void prepared.refetch()}
+          about={
+            <>
+              You sign this text, and your wallet must show the same one. You can disable the key on{" "}
+              <Link href="/keys">Keys</Link>.
+            </>
+          }
+        />
       )}
-      <Failure error={signing.error} />
     </Card>
   );
 }

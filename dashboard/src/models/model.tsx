@@ -1,9 +1,8 @@
-import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { type Model, useModels } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
-import { Badge, ButtonLink, Card, CopyButton, Empty, Note, Read } from "../parts.tsx";
+import { Badge, ButtonLink, Card, CopyButton, Crumbs, Empty, Note, Read } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { useSession } from "../wallet/session.ts";
 import { Calculator } from "./calculator.tsx";
@@ -27,17 +26,6 @@ export function ModelPage({ id }: { id: string }): ReactNode {
   );
 }
 
-function Crumbs(): ReactNode {
-  return (
-    <nav className="crumbs" aria-label="Breadcrumb">
-      <Link className="up" href="/models">
-        Models
-      </Link>
-      <ChevronRight />
-    </nav>
-  );
-}
-
 function Known({ model }: { model: Model }): ReactNode {
   const session = useSession();
   const { id, type, display_name: name, alias_of: original, fallbacks = [], features } = model;
@@ -46,7 +34,7 @@ function Known({ model }: { model: Model }): ReactNode {
     <>
       <div className="head">
         <div>
-          <Crumbs />
+          <Crumbs title="Models" href="/models" />
           <div className="row">
             <h1 className="large">{name}</h1>
             <CopyButton text={id} label="Copy id" />
@@ -122,7 +110,7 @@ function Unknown({ id, list }: { id: string; list: readonly Model[] }): ReactNod
   const near = nearestIds(list, id);
   return (
     <>
-      <Crumbs />
+      <Crumbs title="Models" href="/models" />
       <h1 className="wrap">There is no model {id}</h1>
       <Empty
         action={

@@ -1,0 +1,62 @@
+import type { KeyRequest } from "@inference/protocol/key-message";
+import { type NewApiKey, type PreparedKeyRequest, prepareKeyRequest } from "@inference/sdk/keys";
+import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Button, Failure } from "../parts.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+
+/** Half of the time for which a text is valid. */
+const EVERY_MS = 300_000;
+
+/** The text of a request about a key, as the wallet signs it. A text is valid once: read it again after a signature. */
+export function usePrepared(
+  { acting, address }: Wallet,
+  asked: KeyRequest,
+  isOn = true,
+): UseQueryResult<PreparedKeyRequest<NewApiKey>> {
+  return useQuery({
+    queryKey: ["key message", address, asked],
+    queryFn: () => prepareKeyRequest(acting, asked),
+    enabled: isOn,
+    staleTime: EVERY_MS,
+    refetchInterval: EVERY_MS,
+    gcTime: 0,
+  });
+}
+
+/** The button that has the wallet sign for a key, and below it the text that the wallet signs. */
+export function Sign({ wallet, asked, isValid, text, about, done }: SignParts): ReactNode {
+  const prepared = usePrepared(wallet, asked, isValid);
+  const signing = useMutation({
+    mutationFn: async () => (prepared.data ?? (await prepared.refetch({ throwOnError: true })).data)?.sign(),
+    onSuccess: (made) => made !== undefined && done(made),
+    onSettled: () => void prepared.refetch(),
+  });
+  return (
+    <>
+      <Button
+        text={text}
+        waits={signing.isPending && "Look at your wallet …"}
+        className="first main"
+        disabled={!isValid}
+        act={() => signing.mutate()}
+      />
+      {about}
+      <Failure error={signing.error ?? prepared.error} />
+      <details>
+        <summary>Text to sign</summary>
+        <pre>
+          <code>{prepared.data?.message ?? "Preparing the text …"}</code>
+        </pre>
+      </details>
+    </>
+  );
+}
+type SignParts = {
+  wallet: Wallet;
+  asked: KeyRequest;
+  isValid: boolean;
+  text: string;
+  about?: ReactNode;
+  done: (made: NewApiKey) => void;
+};
