@@ -10,22 +10,7 @@ import {
   zeroAddress,
   zeroHash,
 } from "viem";
-import { agentFeeConverter } from "../generated/agent-fee-converter.ts";
-import { agentFeeLocker } from "../generated/agent-fee-locker.ts";
-import { agentRegistry } from "../generated/agent-registry.ts";
-import { backerVault } from "../generated/backer-vault.ts";
-import { backingInbox } from "../generated/backing-inbox.ts";
-import { create3Factory } from "../generated/create3-factory.ts";
-import { gaslessTopUp } from "../generated/gasless-top-up.ts";
-import { inferencePool } from "../generated/inference-pool.ts";
-import { inferenceSettlement } from "../generated/inference-settlement.ts";
-import { inferenceToken } from "../generated/inference-token.ts";
-import { oftDollarBridge } from "../generated/oft-dollar-bridge.ts";
-import { standingOrders } from "../generated/standing-orders.ts";
-import { tokenBackingOutbox } from "../generated/token-backing-outbox.ts";
-import { tokenBridge } from "../generated/token-bridge.ts";
-import { tokenMinter } from "../generated/token-minter.ts";
-import { x402Door } from "../generated/x402-door.ts";
+import { built } from "../generated/all.ts";
 import type { AgentsConfig, ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { ascending } from "./layerzero-options.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
@@ -84,7 +69,7 @@ export function pathwaysOf(config: DeploymentConfig, chain: ChainConfig): { ther
 }
 
 function planChain(config: DeploymentConfig, name: string, chain: ChainConfig): ChainPlan {
-  const factoryCode = encodeDeployData({ ...create3Factory, args: [config.deployer] });
+  const factoryCode = encodeDeployData({ ...built.Create3Factory, args: [config.deployer] });
   const factory = getContractAddress({
     opcode: "CREATE2",
     from: CREATE2_DEPLOYER,
@@ -159,11 +144,11 @@ function everywhere(config: DeploymentConfig, chain: ChainConfig, at: At): Recor
       args: [config.timelockDelaySeconds, [proposer], [zeroAddress], zeroAddress],
     }),
     InferenceToken: encodeDeployData({
-      ...inferenceToken,
+      ...built.InferenceToken,
       args: [at("TokenMinter"), at("TokenBridge"), at("InferenceSettlement")],
     }),
     TokenMinter: encodeDeployData({
-      ...tokenMinter,
+      ...built.TokenMinter,
       args: [
         at("InferenceToken"),
         stablecoin,
@@ -173,8 +158,8 @@ function everywhere(config: DeploymentConfig, chain: ChainConfig, at: At): Recor
         primary === undefined ? [] : inboxes,
       ],
     }),
-    TokenBridge: encodeDeployData({ ...tokenBridge, args: [bridgeWiring(config, chain, at)] }),
-    InferenceSettlement: encodeDeployData({ ...inferenceSettlement, args: [wiring] }),
+    TokenBridge: encodeDeployData({ ...built.TokenBridge, args: [bridgeWiring(config, chain, at)] }),
+    InferenceSettlement: encodeDeployData({ ...built.InferenceSettlement, args: [wiring] }),
   };
 }
 
@@ -208,9 +193,9 @@ function payments({ stablecoin, primary }: ChainConfig, at: At): Record<(typeof 
   const activationBridge = primary === undefined ? at("TokenBridge") : zeroAddress;
   const args = [at("TokenMinter"), stablecoin, activationBridge] as const;
   return {
-    X402Door: encodeDeployData({ ...x402Door, args }),
-    GaslessTopUp: encodeDeployData({ ...gaslessTopUp, args }),
-    StandingOrders: encodeDeployData({ ...standingOrders, args }),
+    X402Door: encodeDeployData({ ...built.X402Door, args }),
+    GaslessTopUp: encodeDeployData({ ...built.GaslessTopUp, args }),
+    StandingOrders: encodeDeployData({ ...built.StandingOrders, args }),
   };
 }
 
@@ -219,18 +204,18 @@ function onOneSide(config: DeploymentConfig, chain: ChainConfig, factory: Addres
   const at = (contract: string): Address => create3Address(factory, contract);
   const { stablecoin, dollarOft } = chain;
   if (chain.primary !== undefined) {
-    const code = encodeDeployData({ ...backingInbox, args: [stablecoin, at("TokenMinter")] });
+    const code = encodeDeployData({ ...built.BackingInbox, args: [stablecoin, at("TokenMinter")] });
     return Object.fromEntries(pathwaysOf(config, chain).map(({ eid }) => [inboxName(eid), code]));
   }
   const [toPrimary] = pathwaysOf(config, chain);
   const inbox = at(inboxName(chain.layerZero?.eid ?? 0));
   return {
     [adapterName(chain)]: encodeDeployData({
-      ...oftDollarBridge,
+      ...built.OftDollarBridge,
       args: [dollarOft ?? zeroAddress, toPrimary?.eid ?? 0, inbox, "0x"],
     }),
     TokenBackingOutbox: encodeDeployData({
-      ...tokenBackingOutbox,
+      ...built.TokenBackingOutbox,
       args: [at("TokenMinter"), stablecoin, at("TimelockController"), at(adapterName(chain))],
     }),
   };
@@ -240,9 +225,9 @@ function agents({ agents: config, stablecoin }: ChainConfig, at: At): Record<str
   if (config === undefined) return {};
   const { stakingToken, uniswapFactory, listings }: AgentsConfig = config;
   return {
-    InferencePool: encodeDeployData({ ...inferencePool, args: [stakingToken] }),
+    InferencePool: encodeDeployData({ ...built.InferencePool, args: [stakingToken] }),
     AgentRegistry: encodeDeployData({
-      ...agentRegistry,
+      ...built.AgentRegistry,
       args: [
         at("InferencePool"),
         at("AgentFeeConverter"),
@@ -252,11 +237,11 @@ function agents({ agents: config, stablecoin }: ChainConfig, at: At): Record<str
       ],
     }),
     BackerVault: encodeDeployData({
-      ...backerVault,
+      ...built.BackerVault,
       args: [at("InferenceToken"), stakingToken, at("InferencePool"), at("AgentRegistry"), at("AgentFeeConverter")],
     }),
     AgentFeeConverter: encodeDeployData({
-      ...agentFeeConverter,
+      ...built.AgentFeeConverter,
       args: [
         at("AgentRegistry"),
         at("BackerVault"),
@@ -268,7 +253,7 @@ function agents({ agents: config, stablecoin }: ChainConfig, at: At): Record<str
       ],
     }),
     AgentFeeLocker: encodeDeployData({
-      ...agentFeeLocker,
+      ...built.AgentFeeLocker,
       args: [
         at("AgentRegistry"),
         at("AgentFeeConverter"),

@@ -1,6 +1,6 @@
 /** Deploys the contracts of every chain through one sealed factory each, and checks every contract reference. */
 import { type Account, type Address, createPublicClient, erc20Abi, http } from "viem";
-import { create3Factory } from "../generated/create3-factory.ts";
+import { built } from "../generated/all.ts";
 import {
   addressesOf,
   type ChainPlan,
@@ -132,7 +132,7 @@ async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDe
   let gasUsed = factory.gasUsed;
   const isSealed = await deployer.reader.readContract({
     address: plan.factory,
-    abi: create3Factory.abi,
+    abi: built.Create3Factory.abi,
     functionName: "isSealed",
   });
   for (const contract of plan.contracts) {
@@ -176,7 +176,7 @@ async function deployFactory(
 async function deployContract(plan: ChainPlan, deployer: Deployer, contract: PlannedContract): Promise<bigint> {
   const hash = await deployer.writer.writeContract({
     address: plan.factory,
-    abi: create3Factory.abi,
+    abi: built.Create3Factory.abi,
     functionName: "deploy",
     args: [salt(contract.name), contract.creationCode],
   });
@@ -186,7 +186,7 @@ async function deployContract(plan: ChainPlan, deployer: Deployer, contract: Pla
 async function sealFactory({ factory }: ChainPlan, deployer: Deployer): Promise<bigint> {
   const hash = await deployer.writer.writeContract({
     address: factory,
-    abi: create3Factory.abi,
+    abi: built.Create3Factory.abi,
     functionName: "seal",
   });
   return (await confirm(deployer, "seal", hash)).gasUsed;

@@ -42,6 +42,7 @@ interface Artifact {
 /** All generated files of the last build, by absolute path. Throws if a contract is not built. */
 export function generatedFiles(): Map<string, string> {
   const files = new Map<string, string>();
+  const deployable: string[] = [];
   for (const { contract, isCalled } of contracts()) {
     const { abi, bytecode } = artifact(contract);
     // forge omits the bytecode if a narrower build did not need it.
@@ -50,6 +51,7 @@ export function generatedFiles(): Map<string, string> {
     if (bytecode.object === "0x") continue;
     const name = kebabCase(contract);
     if (isCalled) files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), completeAbi(contract)));
+    deployable.push(contract);
     files.set(path(bytecodeFolder, `${name}.ts`), deployableModule(camelCase(name), abi, bytecode.object));
   }
   for (const [contract, name] of Object.entries(FOREIGN_INTERFACES)) {
@@ -60,6 +62,7 @@ export function generatedFiles(): Map<string, string> {
   }
   const called = [...files.keys()].flatMap((file) => /\/protocol\/src\/abi\/([\w-]+)\.ts$/.exec(file)?.[1] ?? []);
   files.set(path(abiFolder, "all.ts"), listModule(called.sort()));
+  files.set(path(bytecodeFolder, "all.ts"), builtModule(deployable.sort()));
   return files;
 }
 
@@ -155,6 +158,14 @@ function listModule(names: readonly string[]): string {
   const imports = names.map((name) => `import { ${camelCase(name)}Abi } from "./${name}.ts";\n`);
   const entries = names.map((name) => `  ${camelCase(name)}: ${camelCase(name)}Abi,\n`);
   return `${HEADER}${imports.join("")}\nexport const abis = {\n${entries.join("")}} as const;\n`;
+}
+
+/** All contracts by their names. */
+function builtModule(contracts: readonly string[]): string {
+  const names = contracts.map(kebabCase);
+  const imports = names.map((name) => `import { ${camelCase(name)} } from "./${name}.ts";\n`);
+  const entries = contracts.map((contract, index) => `  ${contract}: ${camelCase(names[index] ?? "")},\n`);
+  return `${HEADER}${imports.join("")}\nexport const built = {\n${entries.join("")}} as const;\n`;
 }
 
 function deployableModule(name: string, abi: readonly unknown[], bytecode: string): string {

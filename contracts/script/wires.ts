@@ -10,21 +10,7 @@ import {
   zeroAddress,
   zeroHash,
 } from "viem";
-import { agentFeeConverter } from "../generated/agent-fee-converter.ts";
-import { agentFeeLocker } from "../generated/agent-fee-locker.ts";
-import { agentRegistry } from "../generated/agent-registry.ts";
-import { backerVault } from "../generated/backer-vault.ts";
-import { create3Factory } from "../generated/create3-factory.ts";
-import { gaslessTopUp } from "../generated/gasless-top-up.ts";
-import { inferencePool } from "../generated/inference-pool.ts";
-import { inferenceSettlement } from "../generated/inference-settlement.ts";
-import { inferenceToken } from "../generated/inference-token.ts";
-import { oftDollarBridge } from "../generated/oft-dollar-bridge.ts";
-import { standingOrders } from "../generated/standing-orders.ts";
-import { tokenBackingOutbox } from "../generated/token-backing-outbox.ts";
-import { tokenBridge } from "../generated/token-bridge.ts";
-import { tokenMinter } from "../generated/token-minter.ts";
-import { x402Door } from "../generated/x402-door.ts";
+import { built } from "../generated/all.ts";
 import { adapterName, addressIn, type ChainPlan, create3Address, inboxName, pathwaysOf } from "./contract-plan.ts";
 import type { ChainConfig, DeploymentConfig, LayerZeroConfig } from "./deployment-config.ts";
 import { ascending, receiveOptions } from "./layerzero-options.ts";
@@ -53,24 +39,8 @@ export function wiresOf(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   ];
 }
 
-const abis = {
-  InferenceToken: inferenceToken.abi,
-  TokenMinter: tokenMinter.abi,
-  TokenBridge: tokenBridge.abi,
-  InferenceSettlement: inferenceSettlement.abi,
-  OftDollarBridge: oftDollarBridge.abi,
-  TokenBackingOutbox: tokenBackingOutbox.abi,
-  InferencePool: inferencePool.abi,
-  AgentRegistry: agentRegistry.abi,
-  BackerVault: backerVault.abi,
-  AgentFeeConverter: agentFeeConverter.abi,
-  AgentFeeLocker: agentFeeLocker.abi,
-  X402Door: x402Door.abi,
-  GaslessTopUp: gaslessTopUp.abi,
-  StandingOrders: standingOrders.abi,
-} as const;
-const abiOf: ReadonlyMap<string, Abi> = new Map(Object.entries(abis));
-type Constant = ContractFunctionName<(typeof abis)[keyof typeof abis], "view" | "pure">;
+const abiOf: ReadonlyMap<string, Abi> = new Map(Object.entries(built).map(([name, { abi }]) => [name, abi]));
+type Constant = ContractFunctionName<(typeof built)[keyof typeof built]["abi"], "view" | "pure">;
 
 /** A function without arguments has the same answer in each contract that has it. */
 function constants(config: DeploymentConfig, plan: ChainPlan): Wire[] {
@@ -130,7 +100,7 @@ const timelockAbi = parseAbi([
 const ROLES = ["ADMIN", "PROPOSER", "CANCELLER", "EXECUTOR"] as const;
 
 function factoryAndTimelock(config: DeploymentConfig, plan: ChainPlan): Wire[] {
-  const factory = { address: plan.factory, abi: create3Factory.abi };
+  const factory = { address: plan.factory, abi: built.Create3Factory.abi };
   const timelock = { address: addressIn(plan, "TimelockController"), abi: timelockAbi };
   const { proposer, guardian } = plan.chain;
   const hasRole = (role: (typeof ROLES)[number], account: Address, expected: boolean): Wire => {
@@ -166,8 +136,8 @@ const oftAbi = parseAbi([
 /** The bridges of the stablecoin: to the primary chain, or from each secondary chain; and the minter's inboxes. */
 function dollars(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   const { primary, stablecoin, dollarOft, dollarOftOnPrimary } = plan.chain;
-  const minter = { address: addressIn(plan, "TokenMinter"), abi: tokenMinter.abi };
-  const adapter = { address: addressIn(plan, adapterName(plan.chain)), abi: oftDollarBridge.abi };
+  const minter = { address: addressIn(plan, "TokenMinter"), abi: built.TokenMinter.abi };
+  const adapter = { address: addressIn(plan, adapterName(plan.chain)), abi: built.OftDollarBridge.abi };
   return pathwaysOf(config, plan.chain).flatMap(({ there, eid }): Wire[] => {
     const inbox = { ...minter, functionName: "inboxOf", args: [eid] };
     const [here, peer] = primary ? [there.dollarOftOnPrimary, there.dollarOft] : [dollarOft, dollarOftOnPrimary];
@@ -219,7 +189,7 @@ function pathways(config: DeploymentConfig, plan: ChainPlan): Wire[] {
 type Pathway = { address: Address; layerZero: LayerZeroConfig; there: ChainConfig; eid: number };
 
 function pathwayWires({ address, layerZero, there, eid }: Pathway): Wire[] {
-  const bridge = { address, abi: tokenBridge.abi, args: [eid] };
+  const bridge = { address, abi: built.TokenBridge.abi, args: [eid] };
   const endpoint = { address: layerZero.endpoint, abi: endpointAbi, args: [address, eid] };
   const sending = { address: layerZero.sendLibrary, abi: libraryAbi, args: [address, eid] };
   const receiving = { address: layerZero.receiveLibrary, abi: libraryAbi, args: [address, eid] };
@@ -246,7 +216,7 @@ function pathwayWires({ address, layerZero, there, eid }: Pathway): Wire[] {
 }
 
 function listings(plan: ChainPlan): Wire[] {
-  const converter = { address: addressIn(plan, "AgentFeeConverter"), abi: agentFeeConverter.abi };
+  const converter = { address: addressIn(plan, "AgentFeeConverter"), abi: built.AgentFeeConverter.abi };
   return (plan.chain.agents?.listings ?? []).flatMap(({ token, window, slippageTicks }) => {
     const market = { ...converter, functionName: "marketOf", args: [token] };
     return [
