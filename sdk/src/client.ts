@@ -1,39 +1,15 @@
-import {
-  type ActivateOptions,
-  activate,
-  activateFrom,
-  type BridgeOptions,
-  bridge,
-  readActivations,
-  readStatus,
-} from "./activate.ts";
-import { type ConnectionOptions, connect } from "./connection.ts";
+import { activate, activateFrom, bridge, readActivations, readStatus } from "./activate.ts";
+import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { readDirectory } from "./directory.ts";
-import { changeKey, createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
-import { type BuyOptions, buy, quoteMarket } from "./market.ts";
-import { type MintOptions, mint } from "./mint.ts";
-import { type BegunTransaction, giveUp, type Payment, type PaymentOptions, runPayment } from "./payment.ts";
+import { changeKey, createKey, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
+import { buy, quoteMarket } from "./market.ts";
+import { mint } from "./mint.ts";
+import { giveUp, runPayment } from "./payment.ts";
 import { resume } from "./resume.ts";
-import type { SendOptions } from "./send.ts";
-import {
-  type ActivityOptions,
-  readActivity,
-  readCredits,
-  readReceipt,
-  readStatements,
-  receipts,
-  statementUses,
-} from "./spending.ts";
-import {
-  type SignedTopUp,
-  sendTopUp,
-  signTopUp,
-  type TopUpOptions,
-  type TopUpWaiting,
-  topUpWithKey,
-} from "./top-up.ts";
-import { type VerifyOptions, verify } from "./verify/verify.ts";
-import { addWebhook, listDeliveries, listWebhooks, removeWebhook, testWebhook, type WebhookTerms } from "./webhooks.ts";
+import { readActivity, readCredits, readReceipt, readStatements, receipts, statementUses } from "./spending.ts";
+import { sendTopUp, signTopUp, topUpWithKey } from "./top-up.ts";
+import { verify } from "./verify/verify.ts";
+import { addWebhook, listDeliveries, listWebhooks, removeWebhook, testWebhook } from "./webhooks.ts";
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -42,42 +18,28 @@ export function createClient(options: ConnectionOptions) {
   const connection = connect(options);
   return {
     connection,
-    mint: (options: MintOptions) => mint(connection, options),
-    quoteMarket: (options: { amountToken: bigint }) => quoteMarket(connection, options),
-    buy: (options: BuyOptions) => buy(connection, options),
-    activate: (options: ActivateOptions) => activate(connection, options),
-    activateFrom: (options: ActivateOptions & { chainId: number }) => activateFrom(connection, options),
-    bridge: (options: BridgeOptions) => bridge(connection, options),
-    resume: (kept: BegunTransaction, options?: SendOptions) => resume(connection, kept, options),
-    runPayment: (payment: Payment, options: PaymentOptions) => runPayment(connection, payment, options),
-    giveUp: (payment: Payment) => giveUp(connection, payment),
-    signTopUp: (options: TopUpOptions) => signTopUp(connection, options),
-    sendTopUp: (signed: SignedTopUp, options?: TopUpWaiting) => sendTopUp(connection, signed, options),
-    topUpWithKey: (options: Parameters<typeof topUpWithKey>[1]) => topUpWithKey(connection, options),
-    createKey: (terms?: KeyTerms) => createKey(connection, terms),
-    keys: {
-      list: () => listKeys(connection),
-      limit: (keyId: string, terms: Omit<KeyTerms, "name"> & { limit: string }) => limitKey(connection, keyId, terms),
-      change: (keyId: string, change: Parameters<typeof changeKey>[2]) => changeKey(connection, keyId, change),
-      roll: (keyId: string) => rollKey(connection, keyId),
-      revoke: (keyId: string) => revokeKey(connection, keyId),
-    },
-    webhooks: {
-      list: () => listWebhooks(connection),
-      add: (terms: WebhookTerms) => addWebhook(connection, terms),
-      remove: (id: string) => removeWebhook(connection, id),
-      test: (id: string) => testWebhook(connection, id),
-      deliveries: () => listDeliveries(connection),
-    },
-    credits: () => readCredits(connection),
-    activations: (address: `0x${string}`) => readActivations(connection, address),
-    activity: (options: Parameters<typeof readActivity>[1]) => readActivity(connection, options),
-    receipts: (options?: ActivityOptions) => receipts(connection, options),
-    receipt: (id: string) => readReceipt(connection, id),
-    statements: () => readStatements(connection),
-    statementUses: (after?: number) => statementUses(connection, after),
-    contracts: () => readDirectory(connection),
-    status: () => readStatus(connection),
-    verify: (options?: VerifyOptions) => verify(connection, options),
+    ...bound(connection, {
+      ...{ mint, quoteMarket, buy, activate, activateFrom, bridge, resume, runPayment, giveUp },
+      ...{ signTopUp, sendTopUp, topUpWithKey, createKey, receipts, statementUses, verify },
+      ...{ credits: readCredits, activations: readActivations, activity: readActivity, receipt: readReceipt },
+      ...{ statements: readStatements, contracts: readDirectory, status: readStatus },
+    }),
+    keys: bound(connection, {
+      ...{ list: listKeys, limit: limitKey, change: changeKey, roll: rollKey, revoke: revokeKey },
+    }),
+    webhooks: bound(connection, {
+      ...{ list: listWebhooks, add: addWebhook, remove: removeWebhook, test: testWebhook, deliveries: listDeliveries },
+    }),
   };
+}
+
+type Functions = Readonly<Record<string, (connection: Connection, ...rest: never[]) => unknown>>;
+type Bound<F extends Functions> = {
+  [K in keyof F]: F[K] extends (connection: Connection, ...rest: infer R) => infer A ? (...rest: R) => A : never;
+};
+
+/** The functions without their first parameter, the connection. */
+function bound<F extends Functions>(connection: Connection, functions: F): Bound<F> {
+  const entries = Object.entries(functions).map(([name, run]) => [name, run.bind(null, connection)]);
+  return Object.fromEntries(entries) as Bound<F>;
 }
