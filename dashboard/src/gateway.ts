@@ -1,6 +1,8 @@
-import type { contractsAnswer, modelAnswer, statusAnswer } from "@inference/protocol/wire/answers";
 import type { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
+import type { Status } from "@inference/sdk/activate";
 import { connect } from "@inference/sdk/connection";
+import type { Directory, DirectoryChain } from "@inference/sdk/directory";
+import type { Model } from "@inference/sdk/models";
 import { keepingReceipts } from "@inference/sdk/receipts-kept";
 import { type RequestOptions, request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
@@ -15,10 +17,8 @@ export function gatewayRequest<T>(path: string, options?: RequestOptions): Promi
   return request(gateway, path, options);
 }
 
-export type Status = z.infer<typeof statusAnswer>["data"];
-export type Model = z.infer<typeof modelAnswer>;
-export type Directory = z.infer<typeof contractsAnswer>["data"];
-export type Chain = Directory["chains"][number];
+export type { Directory, DirectoryChain as Chain, Model, Status };
+
 type Reconciliations = z.infer<typeof reconciliationsAnswer>;
 
 export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);
@@ -44,7 +44,7 @@ function useData<T>(path: string, everyMs?: number, seen?: (data: T) => void): U
 }
 
 /** A chain's name for people. */
-export function chainName({ chain_id: id, name }: Pick<Chain, "chain_id" | "name">): string {
+export function chainName({ chain_id: id, name }: Pick<DirectoryChain, "chain_id" | "name">): string {
   if (name === null) return `Chain ${id}`;
   const spaced = name.replace(/([a-z])(\d)/g, "$1 $2");
   return spaced.slice(0, 1).toUpperCase() + spaced.slice(1);
@@ -56,7 +56,7 @@ export function chainNameIn(directory: Directory | undefined, id: number): strin
 }
 
 /** The symbol of the chain's dollar. */
-export function dollarName({ stablecoin }: Chain): string {
+export function dollarName({ stablecoin }: DirectoryChain): string {
   return stablecoin?.symbol ?? "dollars";
 }
 
@@ -74,6 +74,6 @@ const COINS: Readonly<Record<number, string>> = {
 };
 
 /** The coin that pays for gas on a chain. */
-export function coinName({ chain_id: id }: Chain): string {
+export function coinName({ chain_id: id }: DirectoryChain): string {
   return COINS[id] ?? "of the chain's coin";
 }

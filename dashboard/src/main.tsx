@@ -1,10 +1,8 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { followOldLinks } from "./route.ts";
 import { showTheme } from "./theme-choice.ts";
 
-followOldLinks();
 showTheme();
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: 1, staleTime: 10_000, refetchOnWindowFocus: true } },

@@ -19,32 +19,6 @@ export function pathTo(place: string, rest = "", query: Readonly<Record<string, 
   return `/${path}${search === "" ? "" : `?${search}`}`;
 }
 
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ["dollars", "funds"],
-  ["spending", "activity"],
-  ["receipt", "activity"],
-]);
-
-/** The new address of an old link, such as `/#/receipt/abc`; null: it is not an old link. `search` is the page's. */
-export function pathOfOldLink(hash: string, search: string): string | null {
-  if (!hash.startsWith("#/")) return null;
-  // Two slashes would begin the address of another host.
-  const [path = "", query = ""] = hash.replace(/^#[/\\]+/, "").split("?", 2);
-  const [place = "", ...rest] = path.split("/");
-  const kept = [search.replace(/^\?/, ""), query].filter((part) => part !== "").join("&");
-  return `/${[RENAMED.get(place) ?? place, ...rest].join("/")}${kept === "" ? "" : `?${kept}`}`;
-}
-
-/** Sends old links to their new address: at the start, and when somebody enters one. */
-export function followOldLinks(): void {
-  const follow = (): void => {
-    const path = pathOfOldLink(location.hash, location.search);
-    if (path !== null) history.replaceState(null, "", path);
-  };
-  follow();
-  addEventListener("hashchange", follow);
-}
-
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

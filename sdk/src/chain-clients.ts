@@ -36,18 +36,21 @@ async function makeClients(connection: Connection, entry: DirectoryChain): Promi
     throw new ClientError("no_node", `The gateway names no node of chain ${id}. Name one of your own.`);
   }
   const transport = own ?? http(rpcUrl ?? "");
-  const chain = defineChain({
-    id,
-    name: name ?? `chain ${id}`,
-    nativeCurrency: { name: "Coin", symbol: "COIN", decimals: 18 },
-    rpcUrls: { default: { http: rpcUrl === null ? [] : [rpcUrl] } },
-  });
+  const chain = chainOf(entry, name ?? `chain ${id}`);
   const reader = createPublicClient({ chain, transport, pollingInterval: connection.pollMs, cacheTime: 0 });
   const actual = await reader.getChainId().catch((error: unknown) => {
     throw new ClientError("chain_unavailable", `The node of chain ${id} does not answer.`, error);
   });
   if (actual !== id) throw new ClientError("wrong_chain", `The node of chain ${id} answers for chain ${actual}.`);
   return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
+}
+
+/** A chain as viem takes it. */
+export function chainOf({ chain_id: id, rpc_url: rpcUrl }: DirectoryChain, name: string): Chain {
+  return defineChain({
+    ...{ id, name, nativeCurrency: { name: "Coin", symbol: "COIN", decimals: 18 } },
+    rpcUrls: { default: { http: rpcUrl === null ? [] : [rpcUrl] } },
+  });
 }
 
 /** Whether the address has code: it is a smart account, or delegates to one. */

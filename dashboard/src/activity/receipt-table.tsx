@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { readReceipts, useStatements } from "../account.ts";
 import { count, placesOf, when } from "../format.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Button, Empty, Failure, Loading } from "../parts.tsx";
+import { Button, Empty, Failure, Loading } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
 import type { Session } from "../wallet/session.ts";
 import { SETTLEMENT_STATES, settlementAt } from "./settlement.ts";
@@ -67,12 +67,7 @@ export function ReceiptTable({ session, range, filter, nameOfKey, listed }: Rece
               },
               tokens("Input", ({ tokens_prompt: prompt }) => prompt),
               tokens("Output", ({ tokens_completion: completion }) => completion),
-              {
-                title: "Cost",
-                kind: "number",
-                className: "card-first",
-                cell: ({ charge_nano_usd: nano }) => <Amount nanoUsd={nano} places={places} />,
-              },
+              { title: "Cost", amount: ({ charge_nano_usd: nano }) => nano, places, className: "card-first" },
               {
                 title: "Settlement",
                 inCard: "hidden",

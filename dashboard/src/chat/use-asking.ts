@@ -1,4 +1,4 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ChatKey } from "./chat-key.ts";
 import type { Answer, Chat, Chats, Question } from "./chats.ts";
@@ -102,36 +102,25 @@ const MOST_READS = 120;
 /** Reads the receipts of answers that broke off or were stopped, until all charges of the chat are known. */
 export function useUnknownCharges(chats: Chats, chat: Chat | undefined, key: ChatKey | null): void {
   const queries = useQueryClient();
-  const unknown = chat?.messages.find(
-    (message) =>
-      message.role === "assistant" && message.receipt !== null && message.usage === null && message.end !== "streaming",
-  ) as Answer | undefined;
   const { put, read } = chats;
-  const [chatId, answerId, receipt, secret] = [chat?.id, unknown?.id, unknown?.receipt, key?.key];
+  const unknown = chat?.messages.find(
+    (message): message is Answer =>
+      message.role === "assistant" && message.receipt !== null && message.usage === null && message.end !== "streaming",
+  );
+  const { data: usage } = useQuery({
+    queryKey: ["charge", unknown?.receipt],
+    queryFn: () => usageByReceipt(unknown?.receipt ?? "", key?.key ?? ""),
+    enabled: Boolean(unknown?.receipt) && key !== null,
+    retry: MOST_READS,
+    retryDelay: ASK_AGAIN_MS,
+  });
+  const [chatId, answerId] = [chat?.id, unknown?.id];
   useEffect(() => {
-    if (chatId === undefined || answerId === undefined || !receipt || secret === undefined) return;
-    let reads = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isGone = false;
-    const readAgain = async (): Promise<void> => {
-      const usage = await usageByReceipt(receipt, secret).catch(() => null);
-      const now = read(chatId);
-      if (isGone || now === undefined) return;
-      if (usage === null) {
-        reads += 1;
-        if (reads < MOST_READS) timer = setTimeout(readAgain, ASK_AGAIN_MS);
-        return;
-      }
-      const messages = now.messages.map((message) => (message.id === answerId ? { ...message, usage } : message));
-      put({ ...now, messages });
-      void queries.invalidateQueries({ queryKey: ["own"] });
-    };
-    void readAgain();
-    return () => {
-      isGone = true;
-      clearTimeout(timer);
-    };
-  }, [chatId, answerId, receipt, secret, put, read, queries]);
+    const now = chatId === undefined ? undefined : read(chatId);
+    if (usage === undefined || answerId === undefined || now === undefined) return;
+    put({ ...now, messages: now.messages.map((each) => (each.id === answerId ? { ...each, usage } : each)) });
+    void queries.invalidateQueries({ queryKey: ["own"] });
+  }, [usage, chatId, answerId, put, read, queries]);
 }
 
 export function questionOf({ text, images }: Draft): Question {

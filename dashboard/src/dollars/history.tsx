@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { fromNow, when } from "../format.ts";
 import { chainNameIn, gateway } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, Card, Hex } from "../parts.tsx";
+import { Card, Hex } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 /** The wallet's activations that the gateway lists: on their way, and those of late. */
@@ -34,11 +34,7 @@ export function History({ wallet: { address, directory } }: { wallet: Wallet }):
                 title: "Transaction",
                 cell: ({ transaction }) => <Hex text={transaction} label="Copy the hash" />,
               },
-              {
-                title: "Amount",
-                kind: "number",
-                cell: ({ amount_nano_usd: nano }) => <Amount nanoUsd={nano} />,
-              },
+              { title: "Amount", amount: ({ amount_nano_usd: nano }) => nano },
               {
                 title: "Status",
                 inCard: "whole",

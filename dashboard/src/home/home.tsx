@@ -225,11 +225,9 @@ function Recent({ session }: { session: Session }): ReactNode {
                 },
                 {
                   title: "Cost",
-                  kind: "number",
+                  amount: ({ charge_nano_usd: nano }) => nano,
+                  places: placesOf(data.map(({ charge_nano_usd: nano }) => nano)),
                   className: "card-first",
-                  cell: ({ charge_nano_usd: nano }) => (
-                    <Amount nanoUsd={nano} places={placesOf(data.map(({ charge_nano_usd: each }) => each))} />
-                  ),
                 },
               ]}
             />

@@ -127,13 +127,7 @@ function Rows({ wallet, keys, uses, open }: RowsParts): ReactNode {
             inCard: "whole",
             cell: (key) => <SpendAndLimit apiKey={key} />,
           },
-          {
-            title: "Left",
-            kind: "number",
-            inCard: "hidden",
-            cell: ({ limit_remaining_nano_usd: left }) =>
-              left === null ? "–" : <Amount nanoUsd={left} places={places} />,
-          },
+          { title: "Left", amount: ({ limit_remaining_nano_usd: left }) => left, places, inCard: "hidden" },
           {
             title: "Requests, 30 d",
             kind: "number",

@@ -136,6 +136,8 @@ function Dates({ bars }: { bars: Stack["bars"] }): ReactNode {
   );
 }
 
+type Row = Stack["bars"][number];
+
 function ChartTable({ label, stack: { bars, series } }: { label: string; stack: Stack }): ReactNode {
   const rows = bars.filter(({ nanoUsd }) => nanoUsd > 0).toReversed();
   const places = placesOf(rows.flatMap(({ nanoUsd, parts }) => [nanoUsd, ...parts]));
@@ -146,12 +148,8 @@ function ChartTable({ label, stack: { bars, series } }: { label: string; stack: 
       keyOf={({ id }) => id}
       columns={[
         { title: "Time, UTC", className: "whole", cell: ({ title }) => title },
-        ...series.map(({ name }, index) => ({
-          title: name,
-          kind: "number" as const,
-          cell: ({ parts }: Stack["bars"][number]) => <Amount nanoUsd={parts[index] ?? 0} places={places} />,
-        })),
-        { title: "Sum", kind: "number", cell: ({ nanoUsd }) => <Amount nanoUsd={nanoUsd} places={places} /> },
+        ...series.map(({ name }, index) => ({ title: name, amount: ({ parts }: Row) => parts[index] ?? 0, places })),
+        { title: "Sum", amount: ({ nanoUsd }) => nanoUsd, places },
       ]}
     />
   );

@@ -1,8 +1,12 @@
 import type { ReactNode } from "react";
+import { Amount } from "../parts.tsx";
 
 export type Column<T> = {
   title: string;
-  cell: (row: T) => ReactNode;
+  cell?: (row: T) => ReactNode;
+  /** In place of `cell`: an amount in nano-dollars, with at least so many `places`. Null: there is none. */
+  amount?: (row: T) => number | bigint | null;
+  places?: number;
   /** `number`: aligned to the right. `name`: the heading of the row. */
   kind?: "number" | "name" | undefined;
   className?: string | undefined;
@@ -22,8 +26,8 @@ export function Table<T>({ label, columns, rows, keyOf, asCards, isFlush, rowCla
       <table>
         <thead>
           <tr>
-            {columns.map(({ title, kind }) => (
-              <th key={title} scope="col" className={kind === "number" ? "number" : undefined}>
+            {columns.map(({ title, kind, amount }) => (
+              <th key={title} scope="col" className={kind === "number" || amount ? "number" : undefined}>
                 {title}
               </th>
             ))}
@@ -57,9 +61,11 @@ type TableParts<T> = {
 };
 
 function Cell<T>({ column, row }: { column: Column<T>; row: T }): ReactNode {
-  const { title, kind, className, cell, inCard } = column;
+  const { title, kind, className, cell, amount, places, inCard } = column;
+  const nanoUsd = amount?.(row);
+  const content = nanoUsd === undefined ? cell?.(row) : nanoUsd === null ? "–" : <Amount {...{ nanoUsd, places }} />;
   const shown = {
-    className: [kind === "number" ? "number" : "", className, inCard === undefined ? "" : `in-card-${inCard}`]
+    className: [kind === "number" || amount ? "number" : "", className, inCard === undefined ? "" : `in-card-${inCard}`]
       .filter(Boolean)
       .join(" "),
     "data-title": inCard === "titled" ? title : undefined,
@@ -67,9 +73,9 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }): ReactNode {
   if (kind === "name") {
     return (
       <th scope="row" {...shown}>
-        {cell(row)}
+        {content}
       </th>
     );
   }
-  return <td {...shown}>{cell(row)}</td>;
+  return <td {...shown}>{content}</td>;
 }

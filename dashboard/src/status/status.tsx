@@ -240,6 +240,8 @@ const SETTLER_STATES = {
 const ago = (seconds: number): string =>
   seconds < 60 ? `${count(seconds)} s ago` : `${count(Math.floor(seconds / 60))} min ago`;
 
+const WIDE = { inCard: "titled", className: "in-card-whole" } as const;
+
 function ReconciliationTable(): ReactNode {
   const days = useReconciliations();
   return (
@@ -260,18 +262,9 @@ function ReconciliationTable(): ReactNode {
               columns={[
                 { title: "Day", kind: "name", cell: ({ day }) => day },
                 { title: "Transactions", kind: "number", inCard: "titled", cell: ({ chunks }) => count(chunks) },
-                {
-                  ...{ title: "Charged", kind: "number", inCard: "titled", className: "in-card-whole" },
-                  cell: (day) => <Amount nanoUsd={day.statements_nano_usd} places={places} />,
-                },
-                {
-                  ...{ title: "Debited", kind: "number", inCard: "titled", className: "in-card-whole" },
-                  cell: (day) => <Amount nanoUsd={day.debited_nano_usd} places={places} />,
-                },
-                {
-                  ...{ title: "Unexplained", kind: "number", inCard: "titled", className: "in-card-whole" },
-                  cell: (day) => <Amount nanoUsd={day.unexplained_nano_usd} />,
-                },
+                { title: "Charged", amount: (day) => day.statements_nano_usd, ...WIDE, places },
+                { title: "Debited", amount: (day) => day.debited_nano_usd, ...WIDE, places },
+                { title: "Unexplained", amount: (day) => day.unexplained_nano_usd, ...WIDE },
               ]}
             />
           );

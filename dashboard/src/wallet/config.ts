@@ -1,6 +1,7 @@
-import { defineChain, http, type Transport } from "viem";
+import { chainOf } from "@inference/sdk/chain-clients";
+import { http, type Transport } from "viem";
 import { type Config, createConfig, createStorage } from "wagmi";
-import { type Chain, chainName, type Directory } from "../gateway.ts";
+import { chainName, type Directory } from "../gateway.ts";
 
 const made = new WeakMap<Directory, Config>();
 let last: Config | undefined;
@@ -18,7 +19,7 @@ export function walletConfig(directory: Directory): Config {
 }
 
 function makeConfig({ chains }: Directory): Config {
-  const [first, ...others] = chains.map(chainOf);
+  const [first, ...others] = chains.map((chain) => chainOf(chain, chainName(chain)));
   if (first === undefined) throw new Error("The service names no chain.");
   return createConfig({
     chains: [first, ...others],
@@ -28,15 +29,6 @@ function makeConfig({ chains }: Directory): Config {
     transports: Object.fromEntries(
       chains.map(({ chain_id: id, rpc_url: url }): [number, Transport] => [id, http(url ?? location.origin)]),
     ),
-  });
-}
-
-export function chainOf(chain: Chain) {
-  return defineChain({
-    id: chain.chain_id,
-    name: chainName(chain),
-    nativeCurrency: { name: "Coin", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: chain.rpc_url === null ? [] : [chain.rpc_url] } },
   });
 }
 
