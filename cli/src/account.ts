@@ -78,18 +78,19 @@ async function openKeystoreFile(
   passwordFile: string | undefined,
 ): Promise<LocalAccount> {
   const { environment, workingFolder } = context;
-  const text = readSecret(file, "The keystore");
+  const text = readText(file, "The keystore");
   const from = passwordFile ?? environment.ETH_PASSWORD;
   const password =
     from === undefined || from === ""
       ? ((await context.ask(`Password of ${file}: `, { hidden: true })) ?? "")
-      : readSecret(resolve(workingFolder, from), "The password's file").replace(/\r?\n$/, "");
+      : readText(resolve(workingFolder, from), "The password's file").replace(/\r?\n$/, "");
   const key = await openKeystore(text, password);
   if (key !== undefined) return privateKeyToAccount(key);
   throw new CommandError(`${file} does not open with the password, or is not a keystore.`);
 }
 
-export function readSecret(file: string, what: string): string {
+/** A file's text. Throws `CommandError`. @param what Before its name in the error. */
+export function readText(file: string, what = "The file"): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

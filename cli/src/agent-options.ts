@@ -5,7 +5,7 @@ import { DAY_MS } from "@inference/protocol/window";
 import { agentsMadeBy, type Connection, readAgentName, readBackings, readStatus } from "@inference/sdk";
 import { type Address, isAddress, type LocalAccount } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import { accountOfKey, namedAccount, readSecret } from "./account.ts";
+import { accountOfKey, namedAccount, readText } from "./account.ts";
 import type { OptionSpecs } from "./command.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
@@ -24,7 +24,7 @@ type Choice = { [K in keyof typeof computerOptions]: string | undefined };
 export async function namedComputer(context: Context, choice: Choice): Promise<LocalAccount> {
   const file = choice["computer-key-file"];
   if (file !== undefined) {
-    return accountOfKey(context, readSecret(resolve(context.workingFolder, file), "The computer's key"));
+    return accountOfKey(context, readText(resolve(context.workingFolder, file), "The computer's key"));
   }
   const account = choice["computer-account"];
   const passwordFile = choice["computer-password-file"];

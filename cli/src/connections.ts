@@ -1,4 +1,5 @@
 import { type Connection, connect } from "@inference/sdk";
+import type { Address } from "viem";
 import { type AccountChoice, isAccountNamed, keptAccount, namedAccount, type Signing } from "./account.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
@@ -44,6 +45,13 @@ export async function connectAsOwner(
   }
   const chains = chainsOf(readPins(choice, login?.chains));
   return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), ...signing };
+}
+
+/** The address of the login. Throws `CommandError`. */
+export function loginAddress(context: Context, choice: GatewayChoice): Address {
+  const address = gatewayOf(context, choice).login?.address;
+  if (address === undefined) throw new CommandError("This shows the login's account: run `infer login`.");
+  return address as Address;
 }
 
 /** The gateway, and the login if it is for the same gateway. */

@@ -12,9 +12,9 @@ import {
 import { type Hash, type Hex, parseTransaction } from "viem";
 import * as z from "zod";
 import type { Context } from "./context.ts";
-import { CommandError } from "./errors.ts";
 import { beginPaying } from "./one-payer.ts";
 import { sentenceOf } from "./sentence.ts";
+import { readKept } from "./state-folder.ts";
 
 /**
  * Unfinished transactions. Each is stored before it is sent, until the command has printed its result. The next run of
@@ -54,11 +54,12 @@ export type Paid = { chain_id: number; hash: Hash; is_resumed: boolean };
 export async function payOnce(
   context: Context,
   connection: Owner,
-  { intent, act }: { intent: string; act(options: SendOptions): Promise<{ hash: Hash }> },
+  intent: string,
+  act: (options: SendOptions) => Promise<{ hash: Hash }>,
 ): Promise<Paid> {
   const endPaying = beginPaying(context, connection.account.address);
   try {
-    return await pay(context, connection, { intent, act });
+    return await pay(context, connection, intent, act);
   } finally {
     endPaying();
   }
@@ -67,7 +68,8 @@ export async function payOnce(
 async function pay(
   context: Context,
   connection: Owner,
-  { intent, act }: { intent: string; act(options: SendOptions): Promise<{ hash: Hash }> },
+  intent: string,
+  act: Parameters<typeof payOnce>[3],
 ): Promise<Paid> {
   for (const left of pendingOf(context, connection)) {
     const hash = await finish(context, connection, left);
@@ -96,15 +98,7 @@ export function hasPending(folder: Context["folder"]): boolean {
 
 /** The account's unfinished transactions at the gateway, the oldest first. */
 export function pendingOf({ folder }: Context, { gateway, account }: Owner): Pending[] {
-  return folder
-    .list(FOLDER)
-    .map((name) => {
-      const read = schema.safeParse(folder.readJson(`${FOLDER}/${name}`));
-      if (read.success) return read.data;
-      throw new CommandError(
-        `${folder.path}/${FOLDER}/${name} is of another version: its transaction may be under way.`,
-      );
-    })
+  return readKept(folder, FOLDER, schema)
     .filter((each) => each.gateway === gateway && each.account === account.address)
     .sort((one, other) => nonceOf(one) - nonceOf(other) || (one.madeAt < other.madeAt ? -1 : 1));
 }

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type RequestLog, receiptsOf } from "@inference/sdk";
+import { readText } from "./account.ts";
 import type { Context } from "./context.ts";
-import { CommandError } from "./errors.ts";
 
 const FILE = "receipts.jsonl";
 /** The previous file is kept too: together some 40,000 receipts. */
@@ -18,15 +17,7 @@ export function keepReceipt({ folder }: Pick<Context, "folder">, receipt: string
  *   kept, beside which there may be other requests. Null: nothing was kept.
  */
 export function readReceipts(context: Context, named: readonly string[] | undefined): RequestLog | null {
-  const texts = named?.map((name) => readNamed(resolve(context.workingFolder, name))) ?? context.folder.read(FILE);
+  const texts = named?.map((name) => readText(resolve(context.workingFolder, name))) ?? context.folder.read(FILE);
   const receipts = texts.flatMap(receiptsOf);
   return receipts.length === 0 && named === undefined ? null : { receipts, isComplete: named !== undefined };
-}
-
-function readNamed(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
-  }
 }

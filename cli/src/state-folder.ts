@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import type * as z from "zod";
 import { CommandError } from "./errors.ts";
 
 /**
@@ -51,41 +52,30 @@ export function openStateFolder(environment: Readonly<Record<string, string | un
         throw new CommandError(`${file} is damaged: look at it, and remove it if it is of no use.`);
       }
     },
-    writeJson(name, content) {
-      const file = join(path, name);
-      try {
-        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeJson: (name, content) =>
+      written(join(path, name), (file) => {
         const draft = `${file}.${process.pid}.new`;
         rmSync(draft, { force: true });
         writeDurably(draft, `${JSON.stringify(content, null, 2)}\n`);
         renameSync(draft, file);
         syncFolder(dirname(file));
-      } catch (error) {
-        throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
-      }
-    },
+      }),
     create(name, content) {
-      const file = join(path, name);
-      try {
-        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-        writeDurably(file, `${JSON.stringify(content)}\n`);
-        return true;
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code === "EEXIST") return false;
-        throw new CommandError(`${file} cannot be written (${code}).`);
-      }
+      return written(join(path, name), (file) => {
+        try {
+          writeDurably(file, `${JSON.stringify(content)}\n`);
+          return true;
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+          throw error;
+        }
+      });
     },
-    append(name, line, maxBytes) {
-      const file = join(path, name);
-      try {
-        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    append: (name, line, maxBytes) =>
+      written(join(path, name), (file) => {
         if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) renameSync(file, `${file}.before`);
         appendFileSync(file, `${line}\n`, { mode: 0o600 });
-      } catch (error) {
-        throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
-      }
-    },
+      }),
     read: (name) => [`${name}.before`, name].flatMap((each) => textOf(join(path, each)) ?? []),
     list(folder) {
       try {
@@ -96,6 +86,25 @@ export function openStateFolder(environment: Readonly<Record<string, string | un
     },
     remove: (name) => rmSync(join(path, name), { force: true }),
   };
+}
+
+/** Writes a file in a folder that exists then. Throws `CommandError`. */
+function written<T>(file: string, write: (file: string) => T): T {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return write(file);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+/** What is kept in a subfolder of unfinished payments. Throws `CommandError` for files of another version. */
+export function readKept<T extends z.ZodType>(folder: StateFolder, name: string, schema: T): z.infer<T>[] {
+  return folder.list(name).map((file) => {
+    const read = schema.safeParse(folder.readJson(`${name}/${file}`));
+    if (read.success) return read.data;
+    throw new CommandError(`${folder.path}/${name}/${file} is of another version: its payment may be under way.`);
+  });
 }
 
 function textOf(file: string): string | undefined {

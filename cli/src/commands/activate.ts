@@ -23,10 +23,9 @@ export const activate = command({
     const amountToken = readDollars(amount);
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
-    const paid = await payOnce(context, connection, {
-      intent: `activate ${intended(amountToken)} --chain ${chainId}`,
-      act: (send) => activateFrom(connection, { ...send, amountToken, chainId }),
-    });
+    const paid = await payOnce(context, connection, `activate ${intended(amountToken)} --chain ${chainId}`, (send) =>
+      activateFrom(connection, { ...send, amountToken, chainId }),
+    );
     return { ...paid, amount_token: String(amountToken) };
   },
   text: ({ amount_token: amount, hash }) =>

@@ -52,10 +52,10 @@ export const agentCreate = command({
     const supplyText = options.supply ?? "1000000";
     const supply = readUnits(supplyText, "--supply");
     const connection = await connectAsOwner(context, options);
-    const paid = await payOnce(context, connection, {
-      intent: `agent create ${JSON.stringify(name)} ${JSON.stringify(symbol)} --supply ${supplyText}`,
-      act: (send) => createAgent(connection, { ...send, name, symbol, supply }),
-    });
+    const intent = `agent create ${JSON.stringify(name)} ${JSON.stringify(symbol)} --supply ${supplyText}`;
+    const paid = await payOnce(context, connection, intent, (send) =>
+      createAgent(connection, { ...send, name, symbol, supply }),
+    );
     const { token, owner, safe, treasury } = await createdAgent(connection, paid.hash);
     return { ...paid, agent_token: token, owner, safe, treasury };
   },
@@ -91,10 +91,10 @@ export const agentStake = command({
     const as = options.gift === true ? "gift" : "back";
     const connection = await connectAsOwner(context, options);
     const agentToken = await findAgent(context, connection, agent);
-    const paid = await payOnce(context, connection, {
-      intent: `agent stake ${agentToken} ${amount}${as === "gift" ? " --gift" : ""}`,
-      act: (send) => stake(connection, { ...send, agentToken, amount: units, as }),
-    });
+    const intent = `agent stake ${agentToken} ${amount}${as === "gift" ? " --gift" : ""}`;
+    const paid = await payOnce(context, connection, intent, (send) =>
+      stake(connection, { ...send, agentToken, amount: units, as }),
+    );
     return { ...paid, agent_token: agentToken, amount, counts_from: await nextDay(connection) };
   },
   text: ({ agent_token: agent, amount, hash, counts_from: day }) =>
@@ -113,10 +113,9 @@ export const agentReserve = command({
     const units = amount === "none" ? null : readUnits(amount, "The amount");
     const connection = await connectAsOwner(context, options);
     const agentToken = await findAgent(context, connection, agent);
-    const paid = await payOnce(context, connection, {
-      intent: `agent reserve ${agentToken} ${amount}`,
-      act: (send) => setReserve(connection, { ...send, agentToken, amount: units }),
-    });
+    const paid = await payOnce(context, connection, `agent reserve ${agentToken} ${amount}`, (send) =>
+      setReserve(connection, { ...send, agentToken, amount: units }),
+    );
     return { ...paid, agent_token: agentToken, amount: units === null ? null : amount };
   },
   text: ({ agent_token: agent, amount }) =>
@@ -137,10 +136,9 @@ export const agentComputer = command({
     if (options.remove !== true && file !== undefined) makeKeyFile(context, file);
     const computer = options.remove === true ? null : await namedComputer(context, options);
     const named = computer?.address ?? null;
-    const paid = await payOnce(context, connection, {
-      intent: `agent computer ${agentToken} ${named ?? "--remove"}`,
-      act: (send) => setComputer(connection, { ...send, agentToken, computer }),
-    });
+    const paid = await payOnce(context, connection, `agent computer ${agentToken} ${named ?? "--remove"}`, (send) =>
+      setComputer(connection, { ...send, agentToken, computer }),
+    );
     return { ...paid, agent_token: agentToken, computer: named };
   },
   text: ({ agent_token: agent, computer }) =>

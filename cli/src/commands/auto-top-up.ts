@@ -1,10 +1,9 @@
 import { type AutoTopUp, endAutoTopUp, pullsBy, readAutoTopUps, setAutoTopUp } from "@inference/sdk";
-import type { Address } from "viem";
 import * as z from "zod";
 import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
-import { connectAsAnyone, connectAsOwner, gatewayOf } from "../connections.ts";
-import { CommandError, UsageError } from "../errors.ts";
+import { connectAsAnyone, connectAsOwner, loginAddress } from "../connections.ts";
+import { UsageError } from "../errors.ts";
 import { readTime } from "../key-terms.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { chainOptions, gatewayOptions, onChainOption, signerOptions } from "../options.ts";
@@ -41,8 +40,7 @@ export const autoTopUp = command({
     ),
   }),
   async run(context, { options }) {
-    const address = gatewayOf(context, options).login?.address as Address | undefined;
-    if (address === undefined) throw new CommandError("This shows the login's account: run `infer login`.");
+    const address = loginAddress(context, options);
     const found = await readAutoTopUps(connectAsAnyone(context, options), address);
     return { chains: found.map((each) => ("unread" in each ? unreadOf(each) : shown(each))) };
   },
@@ -83,10 +81,10 @@ export const autoTopUpSet = command({
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
     const expires_at = expiresAt.toISOString();
-    const paid = await payOnce(context, connection, {
-      intent: `auto-top-up set ${intended(maxPerDayToken)} ${expires_at} --chain ${chainId}`,
-      act: (send) => setAutoTopUp(connection, { ...send, chainId, maxPerDayToken, expiresAt }),
-    });
+    const intent = `auto-top-up set ${intended(maxPerDayToken)} ${expires_at} --chain ${chainId}`;
+    const paid = await payOnce(context, connection, intent, (send) =>
+      setAutoTopUp(connection, { ...send, chainId, maxPerDayToken, expiresAt }),
+    );
     return { ...paid, max_per_day: String(maxPerDayToken), expires_at };
   },
   text: ({ max_per_day: most, expires_at: end, hash, chain_id: id }) =>
@@ -103,10 +101,9 @@ export const autoTopUpEnd = command({
   async run(context, { options }) {
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
-    return payOnce(context, connection, {
-      intent: `auto-top-up end --chain ${chainId}`,
-      act: (send) => endAutoTopUp(connection, { ...send, chainId }),
-    });
+    return payOnce(context, connection, `auto-top-up end --chain ${chainId}`, (send) =>
+      endAutoTopUp(connection, { ...send, chainId }),
+    );
   },
   text: ({ chain_id: id, hash }) => `The order on chain ${id} has ended: ${hash}`,
 });

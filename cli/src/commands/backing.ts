@@ -1,10 +1,9 @@
 import { formatDecimal } from "@inference/protocol/money";
 import { claimRewards, payExit, readBackings, readExits, requestedExit, unback } from "@inference/sdk";
-import type { Address } from "viem";
 import * as z from "zod";
 import { agentArgument, findAgent, readUnits } from "../agent-options.ts";
 import { command } from "../command.ts";
-import { connectAsAnyone, connectAsOwner, gatewayOf } from "../connections.ts";
+import { connectAsAnyone, connectAsOwner, loginAddress } from "../connections.ts";
 import { CommandError, UsageError } from "../errors.ts";
 import { dollars } from "../money.ts";
 import { chainOptions, gatewayOptions, signerOptions } from "../options.ts";
@@ -34,8 +33,7 @@ export const agentBacking = command({
     exits: z.array(z.strictObject({ ...exitOutput, is_ready: z.boolean() })),
   }),
   async run(context, { options }) {
-    const address = gatewayOf(context, options).login?.address as Address | undefined;
-    if (address === undefined) throw new CommandError("This shows the login's account: run `infer login`.");
+    const address = loginAddress(context, options);
     const connection = connectAsAnyone(context, options);
     const [backings, exits] = await Promise.all([readBackings(connection, address), readExits(connection, address)]);
     return {
@@ -73,10 +71,9 @@ export const agentClaim = command({
   async run(context, { arguments: { agent }, options }) {
     const connection = await connectAsOwner(context, options);
     const agentToken = await findAgent(context, connection, agent);
-    const paid = await payOnce(context, connection, {
-      intent: `agent claim ${agentToken}`,
-      act: (send) => claimRewards(connection, { ...send, agentToken }),
-    });
+    const paid = await payOnce(context, connection, `agent claim ${agentToken}`, (send) =>
+      claimRewards(connection, { ...send, agentToken }),
+    );
     return { ...paid, agent_token: agentToken };
   },
   text: ({ hash }) => `The rewards are in the wallet: ${hash}\nNext: \`infer wallet\` shows them.`,
@@ -95,10 +92,9 @@ export const agentUnstake = command({
     const units = readUnits(amount, "The amount");
     const connection = await connectAsOwner(context, options);
     const agentToken = await findAgent(context, connection, agent);
-    const paid = await payOnce(context, connection, {
-      intent: `agent unstake ${agentToken} ${amount}`,
-      act: (send) => unback(connection, { ...send, agentToken, amount: units }),
-    });
+    const paid = await payOnce(context, connection, `agent unstake ${agentToken} ${amount}`, (send) =>
+      unback(connection, { ...send, agentToken, amount: units }),
+    );
     return { ...paid, ...shownExit(await requestedExit(connection, paid.hash)) };
   },
   text: ({ amount, exit_id: id, ready_at: at, hash }) =>
@@ -117,10 +113,9 @@ export const agentExit = command({
     if (exit !== undefined && !/^\d{1,20}$/.test(exit)) throw new UsageError(`An exit is a number, not \`${exit}\`.`);
     const connection = await connectAsOwner(context, options);
     const found = exit ?? String(await firstReady(connection));
-    const paid = await payOnce(context, connection, {
-      intent: `agent exit ${found}`,
-      act: (send) => payExit(connection, { ...send, exitId: BigInt(found) }),
-    });
+    const paid = await payOnce(context, connection, `agent exit ${found}`, (send) =>
+      payExit(connection, { ...send, exitId: BigInt(found) }),
+    );
     return { ...paid, exit_id: found };
   },
   text: ({ exit_id: id, hash }) => `Exit ${id} is paid: ${hash}`,

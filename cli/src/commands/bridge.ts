@@ -37,14 +37,13 @@ export const bridge = command({
     const { chain_id: toChainId } = await findChain(connection, to);
     if (fromChainId === toChainId) throw new UsageError("--from and --to name the same chain.");
     const whom = recipient === undefined ? "" : ` --recipient ${recipient}`;
-    const paid = await payOnce(context, connection, {
-      intent: `bridge ${intended(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`,
-      act: (send) =>
-        bridgeTokens(connection, {
-          ...{ ...send, amountToken, fromChainId, toChainId },
-          ...(recipient === undefined ? {} : { to: recipient }),
-        }),
-    });
+    const intent = `bridge ${intended(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`;
+    const paid = await payOnce(context, connection, intent, (send) =>
+      bridgeTokens(connection, {
+        ...{ ...send, amountToken, fromChainId, toChainId },
+        ...(recipient === undefined ? {} : { to: recipient }),
+      }),
+    );
     const output = { ...paid, to_chain_id: toChainId, amount_token: String(amountToken) };
     if (options["no-wait"] === true) return { ...output, arrived: null };
     context.say(`bridge: on its way to chain ${toChainId}`);

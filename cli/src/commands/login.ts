@@ -24,6 +24,7 @@ import { keepLogin, type Login, readLogin, type Signer } from "../login-state.ts
 import { usd } from "../money.ts";
 import { accountOptions, type ChainPins, chainOptions, gatewayOptions, readPins } from "../options.ts";
 import { askForSecret } from "../unseen-key.ts";
+import { shownLogin, who } from "./session.ts";
 
 export const login = command({
   name: "login",
@@ -47,10 +48,7 @@ export const login = command({
     "no-browser": { type: "boolean", about: "only print the page's address" },
   },
   output: z.strictObject({
-    gateway: z.string(),
-    address: z.string(),
-    key_id: z.string(),
-    signer: z.enum(["keystore", "devnet", "elsewhere"]).describe("Where the account signs."),
+    ...who,
     is_new: z.boolean().describe("False: the login before is still good."),
     available_nano_usd: z.int(),
   }),
@@ -125,12 +123,9 @@ function stay(context: Context, login: Login, { limit, limit_reset: reset, expir
 
 async function finish(context: Context, login: Login, isNew: boolean) {
   keepLogin(context, login);
-  const { gateway, address, apiKey, keyId, signer } = login;
+  const { gateway, apiKey } = login;
   const { available_nano_usd: available } = await readCredits(connect({ gateway, apiKey }));
-  return {
-    ...{ gateway, address, key_id: keyId, signer: signer.type },
-    ...{ is_new: isNew, available_nano_usd: available },
-  };
+  return { ...shownLogin(login), is_new: isNew, available_nano_usd: available };
 }
 
 /** Whether the key of a login still works. Throws if the gateway does not answer. */

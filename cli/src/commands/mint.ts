@@ -21,14 +21,12 @@ export const mint = command({
     const amountToken = readDollars(amount);
     const connection = await connectAsOwner(context, options);
     const chain = await findChain(connection, options.chain);
-    const paid = await payOnce(context, connection, {
-      intent: `mint ${intended(amountToken)} --chain ${chain.chain_id}`,
-      act: (send) =>
-        mintTokens(connection, {
-          ...{ ...send, amountToken, chainId: chain.chain_id },
-          ...(options.approve === true ? { pay: "approve" as const } : {}),
-        }),
-    });
+    const paid = await payOnce(context, connection, `mint ${intended(amountToken)} --chain ${chain.chain_id}`, (send) =>
+      mintTokens(connection, {
+        ...{ ...send, amountToken, chainId: chain.chain_id },
+        ...(options.approve === true ? { pay: "approve" as const } : {}),
+      }),
+    );
     return { ...paid, amount_token: String(amountToken) };
   },
   text: ({ amount_token: amount, chain_id: chain, hash }) =>

@@ -14,11 +14,11 @@ import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import type { Context } from "../context.ts";
-import { CommandError } from "../errors.ts";
 import { readLogin } from "../login-state.ts";
 import { dollars, intended, readDollars } from "../money.ts";
 import { beginPaying } from "../one-payer.ts";
 import { onChainOption, readPins, signerOptions } from "../options.ts";
+import { readKept } from "../state-folder.ts";
 import { loginAs } from "./login.ts";
 
 type Owner = Awaited<ReturnType<typeof connectAsOwner>>;
@@ -84,14 +84,8 @@ const FOLDER = "top-ups";
 const schema = z.strictObject({ gateway: z.string(), intent: z.string(), signed: topUpBody });
 
 function keptTopUps({ folder }: Context, { gateway, account }: Owner): z.infer<typeof schema>[] {
-  return folder
-    .list(FOLDER)
-    .map((name) => {
-      const read = schema.safeParse(folder.readJson(`${FOLDER}/${name}`));
-      if (read.success) return read.data;
-      throw new CommandError(`${folder.path}/${FOLDER}/${name} is of another version: its top-up may be under way.`);
-    })
-    .filter((each) => each.gateway === gateway && each.signed.top_up.owner === account.address);
+  const isOwn = ({ top_up: { owner } }: SignedTopUp): boolean => owner === account.address;
+  return readKept(folder, FOLDER, schema).filter((each) => each.gateway === gateway && isOwn(each.signed));
 }
 
 /** Undefined: it paid nothing, and never will. */
@@ -112,13 +106,8 @@ async function send(context: Context, connection: Owner, signed: SignedTopUp) {
   const onState = ({ state, waits_for: waitsFor }: TopUp) =>
     context.say(`pay: ${state}${waitsFor === null ? "" : `. ${waitsFor}`}`);
   try {
-    const {
-      id,
-      chain_id,
-      transaction: hash,
-      amount_token,
-      fee_token,
-    } = await sendTopUp(connection, signed, { onState });
+    const { transaction: hash, ...paid } = await sendTopUp(connection, signed, { onState });
+    const { id, chain_id, amount_token, fee_token } = paid;
     context.afterOutput.push(() => context.folder.remove(fileOf(signed)));
     return { id, chain_id, hash, amount_token, fee_token };
   } catch (error) {

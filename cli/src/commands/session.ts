@@ -7,7 +7,7 @@ import { gatewayOptions } from "../options.ts";
 import { hasPending } from "../pending.ts";
 import { fields } from "../table.ts";
 
-const who = {
+export const who = {
   gateway: z.string(),
   address: z.string(),
   key_id: z.string(),
@@ -63,7 +63,7 @@ export const open = command({
   text: ({ url }) => url,
 });
 
-function shownLogin({ gateway, address, keyId, signer }: Login) {
+export function shownLogin({ gateway, address, keyId, signer }: Login) {
   return { gateway, address, key_id: keyId, signer: signer.type };
 }
 

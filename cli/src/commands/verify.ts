@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import type { Keccak } from "@inference/protocol/merkle-tree";
@@ -12,6 +12,7 @@ import {
   type Verdict,
   verify as verifyAccount,
 } from "@inference/sdk";
+import { readText } from "../account.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import type { Context } from "../context.ts";
@@ -84,11 +85,11 @@ function ownChain(context: Context, choice: Choice, { gateway, contract }: Parti
 }
 
 function readEvidence(file: string): Evidence {
-  let evidence: Evidence | null;
+  let evidence: Evidence | null = null;
   try {
-    evidence = JSON.parse(readFileSync(file, "utf8")) as Evidence | null;
+    evidence = JSON.parse(readText(file)) as Evidence | null;
   } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
+    if (error instanceof CommandError) throw error;
   }
   if (evidence?.version === 4) return evidence;
   throw new CommandError(`${file} was not saved by this version of \`infer verify --save\` or \`infer bill --save\`.`);
