@@ -1,5 +1,6 @@
-import { attoToNanoUsdUp, formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { attoToNanoUsdUp, formatDecimal } from "@inference/protocol/money";
 import type { ListedReceipt } from "@inference/sdk/spending";
+import { tokenRates } from "@inference/sdk/verify/usage-cost";
 import { dollars } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
@@ -16,27 +17,24 @@ const MILLION_DIGITS = 6;
 export function priceLines(receipt: ListedReceipt, pricing: Pricing): PriceLine[] | null {
   const { tokens_prompt: input, tokens_completion: output } = receipt;
   if (input === null || output === null || receipt.basis !== "usage") return null;
-  const { extended } = pricing as { extended?: Pricing & { above_prompt_tokens: number } };
-  const rates = extended !== undefined && input > extended.above_prompt_tokens ? extended : pricing;
+  const rates = tokenRates(pricing, input);
+  if (rates === undefined) return null;
   const [cached, written] = [receipt.native_tokens_cached ?? 0, receipt.native_tokens_cache_write ?? 0];
-  const named: [string, number, unknown][] = [
-    ["Input", input - cached - written, rates.prompt],
-    ["Cached input", cached, rates.input_cache_read ?? rates.prompt],
-    ["Input written to the cache", written, rates.input_cache_write ?? rates.prompt],
-    ["Output", output, rates.completion],
+  const named: [string, number, bigint][] = [
+    ["Input", input - cached - written, rates.input],
+    ["Cached input", cached, rates.cached],
+    ["Input written to the cache", written, rates.written],
+    ["Output", output, rates.output],
   ];
-  const lines: Omit<PriceLine, "amount">[] = [];
-  const amounts: bigint[] = [];
-  for (const [title, quantity, price] of named) {
-    const atto = typeof price === "string" ? parseDecimal(price, ATTO_DIGITS) : undefined;
-    if (atto === undefined || quantity < 0) return null;
-    if (quantity === 0 && title !== "Input" && title !== "Output") continue;
-    lines.push({ title, quantity, price: dollars(formatDecimal(atto, ATTO_DIGITS - MILLION_DIGITS)) });
-    amounts.push(BigInt(quantity) * atto);
-  }
+  const used = named.filter(([title, quantity]) => quantity !== 0 || title === "Input" || title === "Output");
+  if (used.some(([, quantity]) => quantity < 0)) return null;
+  const amounts = used.map(([, quantity, atto]) => BigInt(quantity) * atto);
   if (attoToNanoUsdUp(amounts.reduce((sum, amount) => sum + amount, 0n)) !== receipt.charge_nano_usd) return null;
   const decimals = amounts.map((amount) => formatDecimal(amount, ATTO_DIGITS));
   // The points of the column align.
   const places = Math.max(2, ...decimals.map((decimal) => decimal.split(".")[1]?.length ?? 0));
-  return lines.map((line, index) => ({ ...line, amount: dollars(decimals[index] ?? "", places) }));
+  return used.map(([title, quantity, atto], index) => {
+    const price = dollars(formatDecimal(atto, ATTO_DIGITS - MILLION_DIGITS));
+    return { title, quantity, price, amount: dollars(decimals[index] ?? "", places) };
+  });
 }

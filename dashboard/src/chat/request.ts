@@ -1,6 +1,6 @@
 import { attoToNanoUsdUp } from "@inference/protocol/money";
+import { tokenRates } from "@inference/sdk/verify/usage-cost";
 import type { Model } from "../gateway.ts";
-import { attoOf } from "../models/cost.ts";
 import type { ChatSettings, Message } from "./chats.ts";
 
 type WireMessage = { role: string; content: unknown };
@@ -62,23 +62,19 @@ export function mostReserved(body: ChatBody, models: readonly Model[]): number |
   return known.length === 0 || known.length < each.length ? undefined : Math.max(...known);
 }
 
-type Pricing = Readonly<Record<string, unknown>>;
+type Pricing = Model["pricing"];
 
 function mostOf(pricing: Pricing, input: number, output: number): number | undefined {
-  const extended = pricing.extended as (Pricing & { above_prompt_tokens: number }) | undefined;
-  const isAbove = extended !== undefined && input > extended.above_prompt_tokens;
-  const tiers = isAbove
-    ? [atRates(pricing, extended.above_prompt_tokens, output), atRates(extended, input, output)]
-    : [atRates(pricing, input, output)];
-  const known = tiers.flatMap((atto) => atto ?? []);
-  if (known.length < tiers.length) return undefined;
-  return attoToNanoUsdUp(known.reduce((most, atto) => (atto > most ? atto : most), 0n));
+  const { extended } = pricing as { extended?: { above_prompt_tokens: number } };
+  const below = Math.min(input, extended?.above_prompt_tokens ?? input);
+  const [one, other] = [atRates(pricing, below, output), atRates(pricing, input, output)];
+  if (one === undefined || other === undefined) return undefined;
+  return attoToNanoUsdUp(one > other ? one : other);
 }
 
-function atRates(rates: Pricing, input: number, output: number): bigint | undefined {
-  const [prompt, completion] = [attoOf(rates.prompt), attoOf(rates.completion)];
-  if (prompt === undefined || completion === undefined) return undefined;
-  const others = [attoOf(rates.input_cache_read), attoOf(rates.input_cache_write)].flatMap((price) => price ?? []);
-  const dearest = others.reduce((most, price) => (price > most ? price : most), prompt);
-  return BigInt(input) * dearest + BigInt(output) * completion;
+function atRates(pricing: Pricing, inputTokens: number, output: number): bigint | undefined {
+  const rates = tokenRates(pricing, inputTokens);
+  if (rates === undefined) return undefined;
+  const dearest = [rates.input, rates.cached, rates.written].reduce((most, price) => (price > most ? price : most));
+  return BigInt(inputTokens) * dearest + BigInt(output) * rates.output;
 }

@@ -1,6 +1,7 @@
 import { partsOfUsd } from "../format.ts";
 import { classOf, TOKENS } from "../parts/tokens.ts";
 import { keepTheme, nextTheme, readTheme } from "../theme-choice.ts";
+import { element } from "./element.ts";
 import { startSearch } from "./search.ts";
 
 /** The documentation's pages are complete without this script. It adds tabs, copying, search and the theme. */
@@ -23,9 +24,7 @@ function colour(code: HTMLElement): void {
   const parts: (string | Node)[] = [];
   let end = 0;
   for (const found of text.matchAll(TOKENS)) {
-    const part = document.createElement("span");
-    part.className = classOf(found);
-    part.textContent = found[0];
+    const part = element("span", { className: classOf(found), textContent: found[0] });
     parts.push(text.slice(end, found.index), part);
     end = found.index + found[0].length;
   }
@@ -33,12 +32,8 @@ function colour(code: HTMLElement): void {
 }
 
 function addCopy(box: HTMLElement): void {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "little plain";
-  button.textContent = "Copy";
-  const label = box.querySelector(".label")?.textContent ?? "";
-  button.setAttribute("aria-label", `Copy: ${label}`);
+  const ariaLabel = `Copy: ${box.querySelector(".label")?.textContent ?? ""}`;
+  const button = element("button", { type: "button", className: "little plain", textContent: "Copy", ariaLabel });
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(box.querySelector("code")?.textContent ?? "");
     button.textContent = "Copied";
@@ -53,15 +48,10 @@ function addCopy(box: HTMLElement): void {
 function makeTabs(group: HTMLElement, index: number): void {
   const store = `chosen ${group.dataset.label}`;
   const panels = all("[data-tab]", group);
-  const list = document.createElement("div");
-  list.setAttribute("role", "tablist");
-  list.setAttribute("aria-label", group.dataset.label ?? "");
+  const list = element("div", { role: "tablist", ariaLabel: group.dataset.label ?? "" });
   const buttons = panels.map((panel, place) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.id = `tab-${index}-${place}`;
-    button.textContent = panel.dataset.tab ?? "";
-    button.setAttribute("role", "tab");
+    const [id, textContent] = [`tab-${index}-${place}`, panel.dataset.tab ?? ""];
+    const button = element("button", { type: "button", id, textContent, role: "tab" });
     button.addEventListener("click", () => choose(place));
     panel.id = `panel-${index}-${place}`;
     panel.setAttribute("role", "tabpanel");
@@ -142,9 +132,7 @@ async function showBalance(): Promise<void> {
   if (!answer.ok) return;
   const { data } = (await answer.json()) as { data: { available_nano_usd: number } };
   const [cents, below] = partsOfUsd(data.available_nano_usd);
-  const rest = document.createElement("span");
-  rest.className = "rest";
-  rest.textContent = below;
+  const rest = element("span", { className: "rest", textContent: below });
   balance.querySelector(".amount")?.append(cents, rest);
   balance.hidden = false;
   button.textContent = "Add funds";

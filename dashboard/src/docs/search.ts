@@ -1,3 +1,5 @@
+import { element } from "./element.ts";
+
 /** A part of the documentation: a heading and the text below it. */
 export type Part = { path: string; page: string; title: string; text: string };
 
@@ -22,17 +24,11 @@ export function find(parts: readonly Part[], question: string): Part[] {
 
 /** The dialog opens with the button, with `/`, and with Ctrl-K or Cmd-K. The pages are read when it first opens. */
 export function startSearch(button: HTMLButtonElement): void {
-  const dialog = document.createElement("dialog");
-  dialog.className = "commands";
-  dialog.setAttribute("aria-label", "Search the documentation");
-  const input = document.createElement("input");
-  input.type = "search";
-  input.placeholder = "Search the documentation";
-  input.setAttribute("aria-label", input.placeholder);
-  const list = document.createElement("ul");
-  const state = document.createElement("p");
-  state.setAttribute("role", "status");
-  dialog.append(input, list, state);
+  const name = "Search the documentation";
+  const input = element("input", { type: "search", placeholder: name, ariaLabel: name });
+  const list = element("ul", {});
+  const state = element("p", { role: "status" });
+  const dialog = element("dialog", { className: "commands", ariaLabel: name }, input, list, state);
   document.body.append(dialog);
 
   let parts: Promise<Part[]> | undefined;
@@ -75,14 +71,7 @@ export function startSearch(button: HTMLButtonElement): void {
 }
 
 function itemOf({ path, page, title }: Part): HTMLLIElement {
-  const item = document.createElement("li");
-  const link = document.createElement("a");
-  const where = document.createElement("span");
-  link.href = path;
-  where.textContent = page;
-  link.append(title, where);
-  item.append(link);
-  return item;
+  return element("li", {}, element("a", { href: path }, title, element("span", { textContent: page })));
 }
 
 /** All pages that the menu names. A page that cannot be read is left out. */

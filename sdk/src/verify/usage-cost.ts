@@ -30,17 +30,25 @@ function costOfTokens(
   { prompt, completion, cached, written }: Tokens,
   pricing: Readonly<Record<string, unknown>>,
 ): number | undefined {
+  const rates = tokenRates(pricing, prompt);
+  if (rates === undefined) return undefined;
+  const [reads, writes] = [BigInt(cached), BigInt(written)];
+  const plain = (BigInt(prompt) - reads - writes) * rates.input;
+  return attoToNanoUsdUp(plain + reads * rates.cached + writes * rates.written + BigInt(completion) * rates.output);
+}
+
+/** The prices of one token, in 1e-18 dollar. */
+export type TokenRates = Record<"input" | "cached" | "written" | "output", bigint>;
+
+/** The prices that apply to a request with so many input tokens. Undefined: the model has no prices of tokens. */
+export function tokenRates(pricing: Readonly<Record<string, unknown>>, inputTokens: number): TokenRates | undefined {
   if ("character" in pricing || "image" in pricing || "audio_second" in pricing) return undefined;
   const { extended } = pricing as { extended?: Record<string, unknown> & { above_prompt_tokens: number } };
-  const rates = extended !== undefined && prompt > extended.above_prompt_tokens ? extended : pricing;
-  const input = attoOf(rates.prompt);
-  const output = attoOf(rates.completion);
+  const rates = extended !== undefined && inputTokens > extended.above_prompt_tokens ? extended : pricing;
+  const [input, output] = [attoOf(rates.prompt), attoOf(rates.completion)];
   if (input === undefined || output === undefined) return undefined;
-  const readRate = attoOf(rates.input_cache_read) ?? input;
-  const writeRate = attoOf(rates.input_cache_write) ?? input;
-  const [reads, writes] = [BigInt(cached), BigInt(written)];
-  const plain = BigInt(prompt) - reads - writes;
-  return attoToNanoUsdUp(plain * input + reads * readRate + writes * writeRate + BigInt(completion) * output);
+  const [cached = input, written = input] = [attoOf(rates.input_cache_read), attoOf(rates.input_cache_write)];
+  return { input, cached, written, output };
 }
 
 function costOfAudio(seconds: number | null, price: bigint | undefined): number | undefined {
