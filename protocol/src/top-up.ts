@@ -25,7 +25,8 @@ const AUTHORIZATION = [
   { name: "validBefore", type: "uint256" },
   { name: "nonce", type: "bytes32" },
 ] as const;
-const PERMIT = {
+/** The typed data of a dollar's permit (ERC-2612). */
+export const PERMIT = {
   Permit: [
     { name: "owner", type: "address" },
     { name: "spender", type: "address" },

@@ -38,19 +38,16 @@ export async function prepareKeyRequest<T = NewApiKey>(
     message,
     async sign() {
       const body = { message, signature: await fromWallet(account.signMessage({ message })) };
-      return request<T>(connection, `/api/v1/keys${PATHS[asked.type](asked)}`, { method: "POST", body });
+      return request<T>(connection, pathOf(asked), { method: "POST", body });
     },
   };
 }
 
-const PATHS = {
-  create: () => "",
-  roll: (asked: KeyRequest) => `/${idOf(asked)}/roll`,
-  terms: (asked: KeyRequest) => `/${idOf(asked)}/limit`,
-} as const;
+const ACTS = { roll: "roll", terms: "limit" } as const;
 
-function idOf(asked: KeyRequest): string {
-  return asked.type === "create" ? "" : encodeURIComponent(asked.keyId);
+function pathOf(asked: KeyRequest): string {
+  if (asked.type === "create") return "/api/v1/keys";
+  return `/api/v1/keys/${encodeURIComponent(asked.keyId)}/${ACTS[asked.type]}`;
 }
 
 /**

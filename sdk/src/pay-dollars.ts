@@ -1,5 +1,6 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { PERMIT } from "@inference/protocol/top-up";
 import { domainSeparator, encodeFunctionData, erc20Abi, type Hex, parseSignature, type TypedDataDomain } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
@@ -121,13 +122,3 @@ async function signPermit(connection: Connection, at: At & { domain: TypedDataDo
   const { r, s, yParity } = parseSignature(signature);
   return { deadline, v: 27 + yParity, r, s };
 }
-
-const PERMIT = {
-  Permit: [
-    { name: "owner", type: "address" },
-    { name: "spender", type: "address" },
-    { name: "value", type: "uint256" },
-    { name: "nonce", type: "uint256" },
-    { name: "deadline", type: "uint256" },
-  ],
-} as const;

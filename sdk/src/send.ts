@@ -126,32 +126,28 @@ export async function untilFinal(
   { chainId, hash, step }: { chainId: number; hash: Hash; step: Step },
   { onProgress, signal }: SendOptions = {},
 ): Promise<TransactionReceipt> {
-  const { reader } = await chainClients(connection, chainId);
-  for (let unknown = 0; ; ) {
-    const final = await reader.getBlock({ blockTag: "finalized" });
-    const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
-    if (receipt !== null && receipt.blockNumber <= final.number) {
-      onProgress?.({ stage: "final", step, chainId, hash, block: receipt.blockNumber });
-      return receipt;
-    }
-    unknown = receipt !== null || (await isKnown(reader, hash)) ? 0 : unknown + 1;
-    if (unknown > MAX_UNKNOWN) throw lost(chainId, hash);
-    await pause(connection.pollMs, signal);
-  }
+  const receipt = await receiptOf(connection, { chainId, hash, signal, isFinal: true });
+  onProgress?.({ stage: "final", step, chainId, hash, block: receipt.blockNumber });
+  return receipt;
 }
 
 /** Polls of a node that no longer knows a transaction, until it counts as lost. */
 const MAX_UNKNOWN = 30;
 
+type AwaitedTransaction = { chainId: number; hash: Hash; signal: AbortSignal | undefined; isFinal?: boolean };
+
+/** Waits until a transaction is in a block, or in a final one. */
 async function receiptOf(
   connection: Connection,
-  { chainId, hash, signal }: { chainId: number; hash: Hash; signal: AbortSignal | undefined },
+  { chainId, hash, signal, isFinal = false }: AwaitedTransaction,
 ): Promise<TransactionReceipt> {
   const { reader } = await chainClients(connection, chainId);
   for (let unknown = 0; ; ) {
+    // Read first: the receipt may change until its block is final.
+    const last = isFinal ? (await reader.getBlock({ blockTag: "finalized" })).number : null;
     const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
-    if (receipt !== null) return receipt;
-    unknown = (await isKnown(reader, hash)) ? 0 : unknown + 1;
+    if (receipt !== null && (last === null || receipt.blockNumber <= last)) return receipt;
+    unknown = receipt !== null || (await isKnown(reader, hash)) ? 0 : unknown + 1;
     if (unknown > MAX_UNKNOWN) throw lost(chainId, hash);
     await pause(connection.pollMs, signal);
   }

@@ -15,25 +15,10 @@ import type { Session } from "../wallet/session.ts";
 import { downloadReceipts } from "./download.ts";
 import { ReceiptPanel } from "./receipt.tsx";
 import { ReceiptTable } from "./receipt-table.tsx";
-import {
-  type Filter,
-  GROUPS,
-  grouped,
-  type Range,
-  type RangeName,
-  rangeOf,
-  rowsIn,
-  type SpendRow,
-  sumOf,
-} from "./spend.ts";
+import { type Filter, GROUPS, grouped, RANGES, type Range, rangeOf, rowsIn, type SpendRow, sumOf } from "./spend.ts";
 import { useKeyNames, useSpend } from "./use-spend.ts";
 
-const RANGES: readonly (readonly [RangeName, string])[] = [
-  ["24h", "24 h"],
-  ["7d", "7 d"],
-  ["30d", "30 d"],
-  ["custom", "Custom"],
-];
+const ALL_RANGES: typeof RANGES = [...RANGES, ["custom", "Custom"]];
 
 /** What was spent, on what, and the receipt of each request. */
 export default function Activity(): ReactNode {
@@ -63,7 +48,7 @@ function useChoices() {
     const kept = Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
     go(pathTo("activity", rest, kept), { replace: true });
   };
-  const name = RANGES.find(([each]) => each === query.get("range"))?.[0] ?? "30d";
+  const name = ALL_RANGES.find(([each]) => each === query.get("range"))?.[0] ?? "30d";
   const by = GROUPS.find(([each]) => each === query.get("by"))?.[0] ?? "model";
   const filter: Filter = {
     model: query.get("model") ?? undefined,
@@ -115,7 +100,7 @@ function Shown({ session, listed, choices, range }: ShownParts): ReactNode {
         <Segments
           label="Range"
           value={name}
-          options={RANGES}
+          options={ALL_RANGES}
           set={(chosen) =>
             change({ range: chosen, ...(chosen === "custom" ? { from: range.from, to: range.to } : NO_DAYS) })
           }

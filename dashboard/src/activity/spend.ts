@@ -31,6 +31,13 @@ export const GROUPS: readonly (readonly [GroupName, string])[] = [
   ["tag", "Tag"],
 ];
 
+/** Without the days that somebody enters. */
+export const RANGES: readonly (readonly [RangeName, string])[] = [
+  ["24h", "24 h"],
+  ["7d", "7 d"],
+  ["30d", "30 d"],
+];
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const dateOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);

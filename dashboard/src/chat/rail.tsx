@@ -3,11 +3,10 @@ import { Link } from "wouter";
 import { count } from "../format.ts";
 import type { Model } from "../gateway.ts";
 import { cellOf, columnPrices } from "../models/cost.ts";
-import { type Fact, Facts } from "../models/facts.tsx";
 import { codeOf } from "../models/request-code.ts";
 import { Code } from "../parts/code.tsx";
 import { Field, Segments, TextField } from "../parts/form.tsx";
-import { Amount, Button } from "../parts.tsx";
+import { Amount, Button, Fact } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Chat, type ChatSettings, sumsOf } from "./chats.ts";
 import type { ChatBody } from "./request.ts";
@@ -141,54 +140,49 @@ function withoutImages(content: unknown): unknown {
 function Cost({ chat }: { chat: Chat }): ReactNode {
   const { answers, unknown, input, output, nanoUsd } = sumsOf(chat);
   const replaced = chat.replaced.filter(({ receipt }) => receipt !== null).length;
-  const facts: Fact[] = [
-    ["Answers", count(answers)],
-    ...(replaced === 0 ? [] : ([["Of these, replaced", count(replaced)]] as Fact[])),
-    ["Input, output", `${count(input)}, ${count(output)} tokens`],
-    ...(unknown === 0 ? [] : ([["Charge not known yet", count(unknown)]] as Fact[])),
-    [
-      "Cost",
-      <strong key="cost">
-        <Amount nanoUsd={nanoUsd} />
-      </strong>,
-    ],
-  ];
   return (
     <section className="stack tight" aria-label="This chat">
       <h2 className="little-head">This chat</h2>
-      <Facts facts={facts} />
+      <dl className="facts right">
+        <Fact name="Answers" value={count(answers)} />
+        {replaced === 0 ? null : <Fact name="Of these, replaced" value={count(replaced)} />}
+        <Fact name="Input, output" value={`${count(input)}, ${count(output)} tokens`} />
+        {unknown === 0 ? null : <Fact name="Charge not known yet" value={count(unknown)} />}
+        <Fact name="Cost">
+          <strong>
+            <Amount nanoUsd={nanoUsd} />
+          </strong>
+        </Fact>
+      </dl>
     </section>
   );
 }
 
+const COLUMNS = [
+  ["Input", "input"],
+  ["Cached input", "cached"],
+  ["Output", "output"],
+] as const;
+
 function Prices({ model: { id, type, pricing, context_length: context } }: { model: Model }): ReactNode {
-  const price = (title: string, column: "input" | "cached" | "output"): Fact => {
-    const cell = cellOf(columnPrices(type, pricing, column));
-    return [
-      title,
-      cell === null ? (
-        "–"
-      ) : (
-        <>
-          {cell.isFrom ? "from " : ""}
-          {cell.price} <span className="hint">per 1M</span>
-        </>
-      ),
-    ];
-  };
   return (
     <section className="stack tight" aria-label={id}>
       <h2 className="little-head">
         <Link href={pathTo("models", id)}>{id}</Link>
       </h2>
-      <Facts
-        facts={[
-          price("Input", "input"),
-          price("Cached input", "cached"),
-          price("Output", "output"),
-          ["Context", context === null ? "–" : `${count(context)} tokens`],
-        ]}
-      />
+      <dl className="facts right">
+        {COLUMNS.map(([title, column]) => {
+          const cell = cellOf(columnPrices(type, pricing, column));
+          if (cell === null) return <Fact key={title} name={title} value="–" />;
+          return (
+            <Fact key={title} name={title}>
+              {cell.isFrom ? "from " : ""}
+              {cell.price} <span className="hint">per 1M</span>
+            </Fact>
+          );
+        })}
+        <Fact name="Context" value={context === null ? "–" : `${count(context)} tokens`} />
+      </dl>
     </section>
   );
 }

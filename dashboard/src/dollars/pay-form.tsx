@@ -4,12 +4,12 @@ import { type ReactNode, useState } from "react";
 import { tokenUsd } from "../format.ts";
 import { type Chain, chainName, coinName, dollarName } from "../gateway.ts";
 import { Choices, Form, TextField } from "../parts/form.tsx";
-import { Button, Card, CopyButton, Fact, Failure, Note } from "../parts.tsx";
+import { Button, Card, Fact, Failure, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { aboutCoins } from "./coins.ts";
 import { DoorChooser, useDoors } from "./doors.tsx";
 import { useHoldings } from "./holdings.ts";
-import { QrCode } from "./qr-code.tsx";
+import { QrAddress } from "./qr-code.tsx";
 import { usePaymentCost } from "./ways.tsx";
 
 const CHIPS = [5, 20, 50];
@@ -112,47 +112,32 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
           <Failure error={holdings.error} again={() => void holdings.refetch()} />
         ) : (
           <dl className="facts right">
-            <Fact
-              name={dollarName(chain)}
-              value={holdings.data === undefined ? "…" : tokenUsd(holdings.data.dollars)}
-              className="number"
-            />
-            <Fact
-              name="Tokens"
-              value={holdings.data === undefined ? "…" : tokenUsd(holdings.data.tokens)}
-              className="number"
-            />
+            <Fact name={dollarName(chain)} value={dollarsOf(holdings.data?.dollars, "…")} className="number" />
+            <Fact name="Tokens" value={dollarsOf(holdings.data?.tokens, "…")} className="number" />
           </dl>
         )}
         <WalletNotes wallet={wallet} chain={chain} />
         <details>
           <summary>Receive {dollarName(chain)} here</summary>
-          <div className="phone">
-            <QrCode text={wallet.address} label={`A code with your wallet's address ${wallet.address}`} />
-            <div className="stack tight">
-              <p>
-                Send {dollarName(chain)} and a little {coinName(chain)} to this address, on {chainName(chain)} and no
-                other chain.
-              </p>
-              <p className="row">
-                <span className="mono">{wallet.address}</span>
-                <CopyButton text={wallet.address} label="Copy the address" isIcon />
-              </p>
-            </div>
-          </div>
+          <QrAddress text={wallet.address} label="A code with your wallet's address">
+            Send {dollarName(chain)} and a little {coinName(chain)} to this address, on {chainName(chain)} and no other
+            chain.
+          </QrAddress>
         </details>
       </Card>
     </Form>
   );
 }
 
+const dollarsOf = (units: bigint | undefined, unknown = "–"): string =>
+  units === undefined ? unknown : tokenUsd(units);
+
 /** What a payment costs in all, before it begins. @param cost In token units; undefined: not known. */
 function Total({ wallet, chain, amount, cost }: TotalParts): ReactNode {
   const { data: gas } = usePaymentCost(chain, wallet.acting);
-  const dollars = (units: bigint | undefined): string => (units === undefined ? "–" : tokenUsd(units));
   return (
     <dl className="facts right sum">
-      <Fact name="To your balance" value={dollars(amount)} className="number" />
+      <Fact name="To your balance" value={dollarsOf(amount)} className="number" />
       <Fact name="This service's fee" value="$0.00" className="number" />
       <Fact
         name={chain.role === "primary" ? "Gas" : "Gas and message"}
@@ -161,7 +146,7 @@ function Total({ wallet, chain, amount, cost }: TotalParts): ReactNode {
       />
       <Fact
         name={<>You pay{cost === amount ? "" : " at most"}</>}
-        value={`${dollars(cost)} and gas`}
+        value={`${dollarsOf(cost)} and gas`}
         term="last"
         className="number last"
       />

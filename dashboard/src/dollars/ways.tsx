@@ -5,7 +5,7 @@ import { type Chain, chainName, coinName, dollarName, gateway, useDirectory } fr
 import { Table } from "../parts/table.tsx";
 import { Card, CopyButton, Read } from "../parts.tsx";
 import { aboutCoins } from "./coins.ts";
-import { QrCode } from "./qr-code.tsx";
+import { QrAddress } from "./qr-code.tsx";
 
 /** Wallets with a documented link that opens a page in their own browser. */
 const PHONE_WALLETS: readonly { name: string; opening: (page: URL) => string }[] = [
@@ -28,27 +28,25 @@ export function OnPhone(): ReactNode {
   const page = new URL("/funds", location.origin);
   return (
     <Card title="Open this page on your phone">
-      <div className="phone">
-        <QrCode text={page.href} label={`A code with the address ${page.href}`} />
-        <div className="stack tight">
-          <p>
-            Scan the code with your wallet's own scanner, or open the address in your wallet's browser. The phone's
-            usual browser does not reach the wallet.
-          </p>
-          <p className="row">
-            <span className="mono">{page.href}</span>
-            <CopyButton text={page.href} label="Copy the address" isIcon />
-          </p>
-          <p>On this phone, open the page in:</p>
-          <p className="row">
-            {PHONE_WALLETS.map(({ name, opening }) => (
-              <a key={name} className="button little" href={opening(page)} rel="noreferrer">
-                {name}
-              </a>
-            ))}
-          </p>
-        </div>
-      </div>
+      <QrAddress
+        text={page.href}
+        label="A code with the address"
+        more={
+          <>
+            <p>On this phone, open the page in:</p>
+            <p className="row">
+              {PHONE_WALLETS.map(({ name, opening }) => (
+                <a key={name} className="button little" href={opening(page)} rel="noreferrer">
+                  {name}
+                </a>
+              ))}
+            </p>
+          </>
+        }
+      >
+        Scan the code with your wallet's own scanner, or open the address in your wallet's browser. The phone's usual
+        browser does not reach the wallet.
+      </QrAddress>
     </Card>
   );
 }

@@ -8,6 +8,7 @@ import {
   type GroupName,
   grouped,
   homeDays,
+  RANGES,
   type RangeName,
   rangeOf,
   rowsIn,
@@ -101,12 +102,6 @@ function pace(rows: readonly SpendRow[], now: string, availableNanoUsd: number):
   if (days === 0) return "Less than a day at last week's pace";
   return `About ${count(days)} ${days === 1 ? "day" : "days"} at last week's pace`;
 }
-
-const RANGES: readonly (readonly [RangeName, string])[] = [
-  ["24h", "24 h"],
-  ["7d", "7 d"],
-  ["30d", "30 d"],
-];
 
 function Spend({ session, now }: Dated): ReactNode {
   const [name, setName] = useState<RangeName>(matchMedia("(max-width: 719px)").matches ? "7d" : "30d");

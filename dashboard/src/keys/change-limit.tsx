@@ -6,21 +6,16 @@ import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Form, SelectField, TextField } from "../parts/form.tsx";
 import { Button, Failure } from "../parts.tsx";
+import { useChange } from "../wallet/session.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { windowWords } from "./key-sentence.ts";
 import { type LimitWindow, WINDOWS } from "./limit-window.ts";
 import { SignedText } from "./signed-text.tsx";
 
+type ChangeParts = { wallet: SignedIn; apiKey: ApiKey; done: () => void };
+
 /** A lower limit needs the session alone. Everything else is signed. */
-export function ChangeLimit({
-  wallet,
-  apiKey,
-  done,
-}: {
-  wallet: SignedIn;
-  apiKey: ApiKey;
-  done: () => void;
-}): ReactNode {
+export function ChangeLimit({ wallet, apiKey, done }: ChangeParts): ReactNode {
   const { id } = apiKey;
   const limits = dollarLimits(apiKey);
   const [which, setWhich] = useState(limits[0]?.window);
@@ -37,11 +32,11 @@ export function ChangeLimit({
   const wanted = parseUsd(text.trim());
   const isLower = chosen !== undefined && window === current && wanted !== undefined && wanted <= chosen.limit;
   const isValid = window === "none" || wanted !== undefined;
-  const lower = useMutation({
-    mutationFn: () =>
-      changeKey(wallet.reading, id, { [chosen === limits[0] ? "limit" : `limit_${current}`]: text.trim() }),
-    onSuccess: over,
-  });
+  const lower = useChange(
+    wallet,
+    (reading) => changeKey(reading, id, { [chosen === limits[0] ? "limit" : `limit_${current}`]: text.trim() }),
+    done,
+  );
   const prepare = useMutation({
     mutationFn: () => {
       const terms = changedTerms(limits, chosen, window, text.trim());

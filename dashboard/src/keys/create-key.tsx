@@ -86,7 +86,7 @@ export function CreateKey({ wallet }: { wallet: SignedIn }): ReactNode {
             set={(text) => set({ days: text })}
           />
         ) : null}
-        <MoreTermFields form={form} set={set} problems={problems} />
+        <MoreTermFields form={form} set={set} />
       </div>
       <Summary {...{ wallet, form, done }} isValid={Object.keys(problems).length === 0} />
     </div>
@@ -149,15 +149,19 @@ function termsOf(form: Form): KeyTerms {
 
 function commandOf(form: Form): string {
   const { name, limit, limit_reset: reset, expires_at: expires, ...more } = termsOf(form);
-  const options = [
-    ...(limit === undefined ? [] : [`--limit ${limit}`]),
-    ...(reset === undefined ? [] : [`--reset ${reset}`]),
-    ...(more.requests_per_minute === undefined ? [] : [`--requests ${more.requests_per_minute}`]),
-    ...(more.tokens_per_minute === undefined ? [] : [`--tokens ${more.tokens_per_minute}`]),
-    ...(more.models === undefined ? [] : [`--models "${more.models}"`]),
-    ...(more.private === undefined ? [] : ["--private"]),
-    ...(expires === undefined ? [] : [`--expires ${expires}`]),
-  ];
+  const { requests_per_minute: requests, tokens_per_minute: tokens, models } = more;
+  const named = {
+    limit,
+    reset,
+    requests,
+    tokens,
+    models: models && `"${models}"`,
+    private: more.private && "",
+    expires,
+  };
+  const options = Object.entries(named).flatMap(([option, value]) =>
+    value === undefined ? [] : `--${option} ${value}`.trim(),
+  );
   const quoted = name === undefined ? "" : ` ${/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`}`;
   return [`infer keys create${quoted}`, ...options.map((option) => `  ${option}`)].join(" \\\n");
 }

@@ -1,5 +1,4 @@
 import { type ApiKey, changeKey, revokeKey } from "@inference/sdk/keys";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Ban, Check, Ellipsis, Gauge, RotateCw, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
@@ -10,6 +9,7 @@ import { Menu } from "../parts/menu.tsx";
 import { Table } from "../parts/table.tsx";
 import { Amount, Button, Card, Empty, Failure, Meter, Read } from "../parts.tsx";
 import { useRoute } from "../route.ts";
+import { useChange } from "../wallet/session.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { ChangeLimit } from "./change-limit.tsx";
 import { isExpired, limitWords } from "./key-limit.tsx";
@@ -185,28 +185,23 @@ function State({ apiKey }: { apiKey: ApiKey }): ReactNode {
 }
 
 function Actions({ wallet, apiKey, open }: ActionsParts): ReactNode {
-  const queries = useQueryClient();
-  const toggle = useMutation({
-    mutationFn: () => changeKey(wallet.reading, apiKey.id, { disabled: !apiKey.disabled }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["own"] }),
-  });
-  const icon = { "aria-hidden": true } as const;
+  const toggle = useChange(wallet, (reading) => changeKey(reading, apiKey.id, { disabled: !apiKey.disabled }));
   return (
     <>
       <Menu
         button={
           <button type="button" className="icon little" aria-label={`Actions for ${nameOf(apiKey)}`}>
-            <Ellipsis {...icon} />
+            <Ellipsis />
           </button>
         }
         entries={[
-          { text: "Edit limit", icon: <Gauge {...icon} />, act: () => open("limit") },
-          { text: "Rotate", icon: <RotateCw {...icon} />, act: () => open("roll") },
+          { text: "Edit limit", icon: <Gauge />, act: () => open("limit") },
+          { text: "Rotate", icon: <RotateCw />, act: () => open("roll") },
           apiKey.disabled
-            ? { text: "Enable", icon: <Check {...icon} />, act: () => toggle.mutate() }
-            : { text: "Disable", icon: <Ban {...icon} />, act: () => toggle.mutate() },
+            ? { text: "Enable", icon: <Check />, act: () => toggle.mutate() }
+            : { text: "Disable", icon: <Ban />, act: () => toggle.mutate() },
           null,
-          { text: "Delete", icon: <Trash2 {...icon} />, isDanger: true, act: () => open("delete") },
+          { text: "Delete", icon: <Trash2 />, isDanger: true, act: () => open("delete") },
         ]}
       />
       <Failure error={toggle.error} />
@@ -216,14 +211,7 @@ function Actions({ wallet, apiKey, open }: ActionsParts): ReactNode {
 type ActionsParts = { wallet: SignedIn; apiKey: ApiKey; open: (what: Opened["what"]) => void };
 
 function Delete({ wallet, apiKey, done }: { wallet: SignedIn; apiKey: ApiKey; done: () => void }): ReactNode {
-  const queries = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => revokeKey(wallet.reading, apiKey.id),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ["own"] });
-      done();
-    },
-  });
+  const revoke = useChange(wallet, (reading) => revokeKey(reading, apiKey.id), done);
   return (
     <>
       <p>Programs with this key are refused at once, and for good. Its receipts stay.</p>

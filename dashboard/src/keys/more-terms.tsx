@@ -5,30 +5,42 @@ import { usd } from "../format.ts";
 import { TextField } from "../parts/form.tsx";
 import { windowWords } from "./key-sentence.ts";
 
-/** The terms of a key beside its first limit: empty texts for those that it does not have. */
-export type MoreTerms = { requests: string; tokens: string; models: string; isPrivate: boolean };
+const isCount = (text: string): boolean => /^\d{0,9}$/.test(text);
+const modelsOf = (text: string): string[] => text.split(",").flatMap((model) => model.trim() || []);
+const areModels = (text: string): boolean => modelsOf(text).every((model) => MODEL_PATTERN.test(model));
 
-export const NO_MORE_TERMS: MoreTerms = { requests: "", tokens: "", models: "", isPrivate: false };
-
-const texts = [
-  { name: "requests", label: "Requests a minute", about: "Empty: no limit." },
-  { name: "tokens", label: "Tokens a minute", about: "Empty: no limit." },
-  { name: "models", label: "Models", about: "Ids with commas between them, such as alder-4b, llama-*. Empty: any." },
+const COUNT = { about: "Empty: no limit.", isRight: isCount, wrong: "A whole number." };
+const MODELS = {
+  ...{ about: "Ids with commas between them, such as alder-4b, llama-*. Empty: any.", isRight: areModels },
+  wrong: "Ids, with commas between them.",
+};
+const FIELDS = [
+  { name: "requests_per_minute", label: "Requests a minute", ...COUNT },
+  { name: "tokens_per_minute", label: "Tokens a minute", ...COUNT },
+  { name: "models", label: "Models", ...MODELS },
 ] as const;
+type FieldName = (typeof FIELDS)[number]["name"];
+
+/** The terms of a key beside its first limit: empty texts for those that it does not have. */
+export type MoreTerms = Record<FieldName, string> & { isPrivate: boolean };
+
+export const NO_MORE_TERMS: MoreTerms = {
+  ...{ requests_per_minute: "", tokens_per_minute: "", models: "", isPrivate: false },
+};
 
 /** Closed at first, because most keys do without them. */
-export function MoreTermFields({ form, set, problems }: MoreTermParts): ReactNode {
+export function MoreTermFields({ form, set }: MoreTermParts): ReactNode {
+  const problems = problemsOfMore(form);
   return (
-    <details open={Object.keys(problemsOfMore(form)).length > 0 || undefined}>
+    <details open={Object.keys(problems).length > 0 || undefined}>
       <summary>
         Advanced <span className="hint plain-weight">models, requests and tokens a minute, privacy</span>
       </summary>
       <div className="fields">
-        {texts.map(({ name, label, about }) => (
+        {FIELDS.map(({ name, label, about }) => (
           <TextField
             key={name}
-            label={label}
-            about={about}
+            {...{ label, about }}
             error={problems[name]}
             text={form[name]}
             set={(text) => set({ [name]: text })}
@@ -42,33 +54,17 @@ export function MoreTermFields({ form, set, problems }: MoreTermParts): ReactNod
     </details>
   );
 }
-type MoreTermParts = {
-  form: MoreTerms;
-  set: (change: Partial<MoreTerms>) => void;
-  problems: Partial<Record<keyof MoreTerms, string>>;
-};
+type MoreTermParts = { form: MoreTerms; set: (change: Partial<MoreTerms>) => void };
 
-export function termsOfMore({ requests, tokens, models, isPrivate }: MoreTerms): KeyTerms {
-  const named = modelsOf(models).join(",");
-  return {
-    ...(requests.trim() === "" ? {} : { requests_per_minute: requests.trim() }),
-    ...(tokens.trim() === "" ? {} : { tokens_per_minute: tokens.trim() }),
-    ...(named === "" ? {} : { models: named }),
-    ...(isPrivate ? { private: "true" } : {}),
-  };
+export function termsOfMore({ isPrivate, ...texts }: MoreTerms): KeyTerms {
+  const named = { ...texts, models: modelsOf(texts.models).join(",") };
+  const kept = FIELDS.flatMap(({ name }) => (named[name].trim() === "" ? [] : [[name, named[name].trim()] as const]));
+  return { ...Object.fromEntries(kept), ...(isPrivate ? { private: "true" } : {}) };
 }
 
-export function problemsOfMore({ requests, tokens, models }: MoreTerms): Partial<Record<keyof MoreTerms, string>> {
-  const problems: Partial<Record<keyof MoreTerms, string>> = {};
-  const isCount = (text: string): boolean => /^\d{0,9}$/.test(text.trim());
-  if (!isCount(requests)) problems.requests = "A whole number.";
-  if (!isCount(tokens)) problems.tokens = "A whole number.";
-  if (!modelsOf(models).every((model) => MODEL_PATTERN.test(model))) problems.models = "Ids, with commas between them.";
-  return problems;
-}
-
-function modelsOf(text: string): string[] {
-  return text.split(",").flatMap((model) => (model.trim() === "" ? [] : [model.trim()]));
+export function problemsOfMore(form: MoreTerms): Partial<Record<FieldName, string>> {
+  const wrong = FIELDS.filter(({ name, isRight }) => !isRight(form[name].trim()));
+  return Object.fromEntries(wrong.map((field) => [field.name, field.wrong]));
 }
 
 /** A key's terms beside its first limit in dollars, in words; empty if it has none. */

@@ -10,13 +10,13 @@ import {
   type Webhook,
   type WebhookDelivery,
 } from "@inference/sdk/webhooks";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { usd, when } from "../format.ts";
 import { CodeBlock } from "../parts/code.tsx";
 import { Form, TextField } from "../parts/form.tsx";
 import { Badge, Button, Card, Failure, type Kind, Note, Read } from "../parts.tsx";
-import { useOwn } from "../wallet/session.ts";
+import { useChange, useOwn } from "../wallet/session.ts";
 import type { SignedIn } from "../wallet/wallet.ts";
 
 const eventWords: Readonly<Record<WebhookEvent, string>> = {
@@ -57,12 +57,8 @@ export function Webhooks({ wallet }: { wallet: SignedIn }): ReactNode {
 }
 
 function OneWebhook({ wallet, webhook: { id, url, events, threshold_nano_usd: threshold } }: OneParts): ReactNode {
-  const queries = useQueryClient();
   const test = useMutation({ mutationFn: () => testWebhook(wallet.reading, id) });
-  const remove = useMutation({
-    mutationFn: () => removeWebhook(wallet.reading, id),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["own"] }),
-  });
+  const remove = useChange(wallet, (reading) => removeWebhook(reading, id));
   const words = events.map((event) => {
     return event === "balance.low" && threshold !== null ? `Balance below ${usd(threshold)}` : eventWords[event];
   });
@@ -90,16 +86,10 @@ type OneParts = { wallet: SignedIn; webhook: Webhook };
 
 function AddWebhook({ wallet, done }: { wallet: SignedIn; done: (made: NewWebhook) => void }): ReactNode {
   const [form, setForm] = useState({ url: "", threshold: "5.00", events: [...webhookEvents] as WebhookEvent[] });
-  const queries = useQueryClient();
   const { url, threshold, events } = form;
   const isLow = events.includes("balance.low");
-  const add = useMutation({
-    mutationFn: () => addWebhook(wallet.reading, { url, events, ...(isLow ? { threshold: threshold.trim() } : {}) }),
-    onSuccess: (made) => {
-      done(made);
-      return queries.invalidateQueries({ queryKey: ["own"] });
-    },
-  });
+  const terms = { url, events, ...(isLow ? { threshold: threshold.trim() } : {}) };
+  const add = useChange(wallet, (reading) => addWebhook(reading, terms), done);
   const wrong = isLow && !parseUsd(threshold.trim()) ? "An amount in dollars, such as 5.00." : undefined;
   const toggle = (event: WebhookEvent): void => {
     setForm({ ...form, events: webhookEvents.filter((one) => events.includes(one) !== (one === event)) });

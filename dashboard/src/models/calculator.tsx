@@ -74,9 +74,7 @@ function Result({ found, requests }: { found: Estimate | undefined; requests: nu
       {found === undefined ? null : (
         <dl className="facts right">
           {found.lines.map(({ text, amount }) => (
-            <div key={text} className="contents">
-              <Fact name={text} value={aligned(amount)} />
-            </div>
+            <Fact key={text} name={text} value={aligned(amount)} />
           ))}
           <Fact name={<>One request{found.isRoundedUp ? ", rounded up" : ""}</>} value={aligned(one)} />
           <Fact name={`${count(requests)} requests × ${DAYS} days`} value={`× ${count(times)}`} />

@@ -2,6 +2,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import type { ReactNode } from "react";
 import { count } from "../format.ts";
 import type { Model } from "../gateway.ts";
+import { Fact as FactRow } from "../parts.tsx";
 
 /** A name and its value. */
 export type Fact = readonly [name: string, value: ReactNode];
@@ -10,10 +11,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }): ReactNode {
   return (
     <dl className="facts right">
       {facts.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <FactRow key={name} name={name} value={value} />
       ))}
     </dl>
   );

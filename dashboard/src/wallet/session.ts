@@ -1,6 +1,12 @@
 import { type Connection, connect } from "@inference/sdk/connection";
 import { ClientError, RefusedError } from "@inference/sdk/errors";
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import {
+  type UseMutationResult,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useMemo } from "react";
 import { store, useStored } from "../stored.ts";
 
@@ -64,6 +70,22 @@ export function useOwn<T>(
         if (isOver(error)) keepSession(address, null);
         throw error;
       }
+    },
+  });
+}
+
+/** Changes something of the account with its session, and then reads the account again. */
+export function useChange<T>(
+  { reading }: Session,
+  change: (reading: Connection) => Promise<T>,
+  done?: (result: T) => void,
+): UseMutationResult<T, Error, void> {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => change(reading),
+    onSuccess: async (result) => {
+      await queries.invalidateQueries({ queryKey: ["own"] });
+      done?.(result);
     },
   });
 }
