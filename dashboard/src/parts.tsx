@@ -87,17 +87,17 @@ export function Badge({ kind = "plain", children }: { kind?: Kind; children: Rea
   return <span className={`badge ${kind}`}>{children}</span>;
 }
 
-/** One large number with its label. `isOne`: the one figure of the page. Several stand in a `div.stats`. */
-export function Stat({ label, children, about, isOne = false }: StatParts): ReactNode {
+/** One large number with its label. Several stand in a `div.stats`. */
+export function Stat({ label, children, about }: StatParts): ReactNode {
   return (
     <div className="stack tight">
       <span className="label">{label}</span>
-      <span className={`figure ${isOne ? "one" : ""}`}>{children}</span>
+      <span className="figure">{children}</span>
       {about === undefined ? null : <span className="hint">{about}</span>}
     </div>
   );
 }
-type StatParts = { label: ReactNode; children: ReactNode; about?: ReactNode; isOne?: boolean };
+type StatParts = { label: ReactNode; children: ReactNode; about?: ReactNode };
 
 /**
  * An exact amount, never rounded. Digits below a cent are quiet, unless the amount is less than a cent.

@@ -80,7 +80,7 @@ function Stats({ session, now, rows }: Dated & { rows: SpendRow[] | undefined })
   const balance = credits.data?.available_nano_usd;
   return (
     <section className="stats" aria-label="Balance and spend">
-      <Stat label="Balance" isOne={false} about={rows && balance !== undefined ? pace(rows, now, balance) : " "}>
+      <Stat label="Balance" about={rows && balance !== undefined ? pace(rows, now, balance) : " "}>
         {balance === undefined ? wait : <Amount nanoUsd={balance} />}
       </Stat>
       <Stat label="Today" about="Since 00:00 UTC">

@@ -3,6 +3,7 @@ import { type NewApiKey, type PreparedKeyRequest, prepareKeyRequest } from "@inf
 import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button, Failure } from "../parts.tsx";
+import { LOOK } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 /** Half of the time for which a text is valid. */
@@ -36,7 +37,7 @@ export function Sign({ wallet, asked, isValid, text, about, done }: SignParts): 
     <>
       <Button
         text={text}
-        waits={signing.isPending && "Look at your wallet …"}
+        waits={signing.isPending && LOOK}
         className="first main"
         disabled={!isValid}
         act={() => signing.mutate()}

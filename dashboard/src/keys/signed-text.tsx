@@ -2,6 +2,7 @@ import type { PreparedKeyRequest } from "@inference/sdk/keys";
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button, Failure } from "../parts.tsx";
+import { LOOK } from "../wallet/act.tsx";
 
 /** The exact text, and the button that has the wallet sign it. */
 export function SignedText<T>({ prepared, done, again, about = USUAL }: SignedTextParts<T>): ReactNode {
@@ -18,12 +19,7 @@ export function SignedText<T>({ prepared, done, again, about = USUAL }: SignedTe
         <code>{prepared.message}</code>
       </pre>
       <p>
-        <Button
-          text="Sign"
-          waits={signing.isPending && "Look at your wallet …"}
-          className="first"
-          act={() => signing.mutate()}
-        />
+        <Button text="Sign" waits={signing.isPending && LOOK} className="first" act={() => signing.mutate()} />
       </p>
       <Failure error={signing.error} />
     </>

@@ -6,6 +6,7 @@ import { chainName, useDirectory } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Button, Failure } from "../parts.tsx";
+import { LOOK } from "./act.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
 import { keepSession, setAddress } from "./session.ts";
@@ -65,7 +66,7 @@ function Account({ wallet }: { wallet: Wallet }): ReactNode {
   return (
     <>
       {session === null ? (
-        <Button text={"Sign in"} waits={isPending && "Look at your wallet …"} className="wide-only" act={start} />
+        <Button text={"Sign in"} waits={isPending && LOOK} className="wide-only" act={start} />
       ) : null}
       <Menu
         button={

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { shortHex } from "../format.ts";
 import { Button, Card, Failure } from "../parts.tsx";
+import { LOOK } from "./act.tsx";
 import { ConnectList } from "./connect.tsx";
 import { WithWallet } from "./provider.tsx";
 import { useSignIn } from "./sign-in.ts";
@@ -50,7 +51,7 @@ export function Signed({ why, wallet, children }: Gate<SignedIn> & { wallet: Wal
         day, in this tab.
       </p>
       <p>
-        <Button text={"Sign in"} waits={isPending && "Look at your wallet …"} className="first" act={start} />
+        <Button text={"Sign in"} waits={isPending && LOOK} className="first" act={start} />
       </p>
       <Failure error={error} />
     </Card>
