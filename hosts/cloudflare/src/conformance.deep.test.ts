@@ -75,7 +75,6 @@ test("the whole conformance suite passes", async (context) => {
         FUZZ_REQUESTS: "20000",
         FUZZ_CONNECTIONS: "2000",
         // All of them within the five minutes of their message.
-        FUZZ_REPLAYS: "1000",
       },
     },
   );

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Account, openAccount, readKey, readReceipts, spentBy } from "./account.ts";
+import { type Account, openAccount, readKey, readReceipts, readSite, signed, spentBy } from "./account.ts";
 import { checkExchange, eventsOf } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -116,6 +116,32 @@ describe("clients that leave, or never come to the point", () => {
     }
     for (const socket of sockets) socket.destroy();
     await spentBy(target, key);
+  });
+});
+
+describe("what is sent again", () => {
+  test("50 concurrent replays of a signed message open one session", async () => {
+    const body = JSON.stringify(await signed(await readSite(target), target.wallets[2] ?? "0x", {}));
+    const headers = { "content-type": "application/json" };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => sendRaw(target.url, { method: "POST", path: "/auth", headers, body })),
+    );
+    for (const answer of answers) checkExchange(answer, target);
+    const outcomes = answers.map((answer) => `${answer.status} ${codeOf(answer)}`).sort();
+    assert.deepEqual(outcomes, ["200 undefined", ...Array(49).fill("401 siwe_nonce_used")]);
+  });
+
+  test("a request with its Idempotency-Key has the same answer, and another body is refused", async () => {
+    const { key } = await account.makeKey();
+    const headers = { ...headersFor(key), "idempotency-key": `again-${Date.now()}` };
+    const ask = (markers: string) =>
+      sendRaw(target.url, { method: "POST", path: "/v1/chat/completions", headers, body: chatBody(markers) });
+    const [first, again, other] = [await ask(""), await ask(""), await ask("[[tokens=1]]")];
+    for (const answer of [first, again, other]) checkExchange(answer, target);
+    assert.deepEqual([first.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+    assert.deepEqual(again.body, first.body);
+    assert.deepEqual([other.status, codeOf(other)], [422, "idempotency_mismatch"]);
+    assert.equal((await readReceipts(target, key)).length, 1);
   });
 });
 
