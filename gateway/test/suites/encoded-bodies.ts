@@ -65,6 +65,14 @@ export function testEncodedBodies(start: StartHost): void {
         assert.equal((await chat(encoding, encode(text))).status, 200);
       });
 
+      test(`that is not ${encoding}, not all of it, or large without it, is refused`, async () => {
+        const whole = encode(text);
+        for (const body of [text, whole.subarray(0, whole.length - 8)]) {
+          assertError(await chat(encoding, body), 400, "invalid_request");
+        }
+        assertError(await chat(encoding, encode(Buffer.alloc(64 * 1024 * 1024, 32))), 413, "request_too_large");
+      });
+
       test(`in ${encoding} is not read where no credential is sent, nor with one that is not ours`, async () => {
         for (const path of ["/auth", "/api/v1/keys"]) {
           for (const body of [encode(text), Buffer.concat([encode(text), Buffer.alloc(LONG, 7)])]) {
