@@ -123,8 +123,11 @@ export function testOtherApis(startHost: StartHost): void {
               assert.deepEqual(settled.books, expected.books, api);
               assert.equal(code, expected.code, api);
               assert.equal(settled.status, expected.status, api);
-              if (!stream || settled.status !== 200) return;
+              if (settled.status !== 200) return;
               const hasFailed = chat.hasFailed.test(expected.text);
+              const [, shown] = /.*"cost_nano_usd":(\d+)/s.exec(text) ?? [];
+              if (!hasFailed) assert.equal(Number(shown), settled.books.chargeNanoUsd, text);
+              if (!stream) return;
               assert.equal(other.hasFailed.test(text), hasFailed, text);
               assert.equal(other.hasEnded.test(text), !hasFailed, text);
             }),
