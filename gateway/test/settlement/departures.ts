@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { formatUsd } from "@inference/protocol/money";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { providerRecord } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
 import {
@@ -30,11 +31,7 @@ const abortBillings = isDeep ? (["full", "partial", "none"] as const) : (["parti
 /** The charges of clients that left before the end or got no end, for every host. */
 export function testDepartures(startHost: StartHost): void {
   describe("a client that leaves pays what the answer used, once that is known", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await startHost();
-    });
-    after(() => host.stop());
+    const host = hostFor(startHost);
 
     const moments: Record<string, Moment> = {
       "before the headers": leaveAtOnce(),
@@ -102,12 +99,8 @@ export function testDepartures(startHost: StartHost): void {
   });
 
   describe("an answer is read on for as long on every host", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // 25 s are 2.5 s.
-      host = await startHost({ hurry: 10 });
-    });
-    after(() => host.stop());
+    // 25 s are 2.5 s.
+    const host = hostFor(startHost, { hurry: 10 });
 
     test("the same stream, left at the same token, costs the same on every host", async () => {
       // It would take 12 s.
@@ -136,12 +129,7 @@ export function testDepartures(startHost: StartHost): void {
   });
 
   describe("what is drained for a client that left has a limit", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await startHost({ hurry: 100 });
-      host.simulator.simulator.change({ errorBudget: null });
-    });
-    after(() => host.stop());
+    const host = hostFor(startHost, { hurry: 100 }, { simulator: { errorBudget: null } });
 
     async function closedSoon(tag: string): Promise<void> {
       const record = await providerRecord(host, tag);
@@ -230,12 +218,8 @@ export function testDepartures(startHost: StartHost): void {
   });
 
   describe("time that runs out ends a request, and what it had cost by then is what it costs", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // 14 minutes for a request are 2.1 s, two minutes of silence 300 ms, 15 s for a body 37 ms.
-      host = await startHost({ hurry: 400 });
-    });
-    after(() => host.stop());
+    // 14 minutes for a request are 2.1 s, two minutes of silence 300 ms, 15 s for a body 37 ms.
+    const host = hostFor(startHost, { hurry: 400 });
 
     function assertTimeout({ status, text, receipt }: Paid & Answer): void {
       const { code, message } = JSON.parse(text).error;

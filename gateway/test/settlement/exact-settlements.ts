@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { formatUsd } from "@inference/protocol/money";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { checkSums } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
 import { assertBilledExactly, chatBody, pay } from "./pay.ts";
@@ -9,13 +10,11 @@ import { assertBilledExactly, chatBody, pay } from "./pay.ts";
 /** The settlement matrix where the usage is known, against what the provider says it bills: for every host. */
 export function testExactSettlements(startHost: StartHost): void {
   describe("with its usage known, a request is charged what the provider bills, to the nano-dollar", () => {
-    let host: HostUnderTest;
+    const host = hostFor(startHost);
     let chargedBefore: number;
     before(async () => {
-      host = await startHost();
       chargedBefore = await checkSums(host);
     });
-    after(() => host.stop());
 
     const tools = [{ type: "function", function: { name: "look_up", parameters: { type: "object", properties: {} } } }];
     const filler = "many words of a long prompt ".repeat(220);

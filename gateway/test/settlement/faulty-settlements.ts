@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { checkSums } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
 import {
@@ -148,15 +149,11 @@ export const routeBodies: Record<string, (text: string) => object> = {
 /** The settlement matrix where the provider does something wrong: for every host. */
 export function testFaultySettlements(startHost: StartHost): void {
   describe("whatever the provider does wrong, the client owes what it got", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await startHost();
-      host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 });
-    });
-    after(async () => {
-      await checkSums(host);
-      await host.stop();
-    });
+    const host = hostFor(
+      startHost,
+      {},
+      { simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 }, check: checkSums },
+    );
 
     test("every fault of the simulator has its end here", () => {
       const namesAt = (...stages: string[]): string[] =>

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostWithStub } from "../host-for.ts";
 import { alertsOf, type Settled, settledOne } from "./audit.ts";
 import { routeBodies } from "./faulty-settlements.ts";
 import { SMALL, USD } from "./pay.ts";
-import { type StubAnswer, type StubProvider, startStubProvider } from "./stub-provider.ts";
+import type { StubAnswer } from "./stub-provider.ts";
 
 const CHAT = "/v1/chat/completions";
 const EMBEDDINGS = "/v1/embeddings";
@@ -20,16 +21,7 @@ type Asked = Settled & { status: number; headers: Headers; text: string; broken:
 /** Whole answers of other forms than the simulator's, or of none: for every host. */
 export function testOddAnswers(startHost: StartHost): void {
   describe("a provider that answers something else", () => {
-    let provider: StubProvider;
-    let host: HostUnderTest;
-    before(async () => {
-      provider = await startStubProvider();
-      host = await startHost({ provider: provider.url });
-    });
-    after(async () => {
-      await host.stop();
-      await provider.stop();
-    });
+    const { host, provider } = hostWithStub(startHost);
 
     /** One request on an account of its own, answered with this. */
     async function ask(

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import { describe, test } from "node:test";
+import type { StartHost } from "../host.ts";
+import { hostWithStub } from "../host-for.ts";
 import { settledOne } from "./audit.ts";
 import { SMALL, USD } from "./pay.ts";
-import { type StubProvider, startStubProvider } from "./stub-provider.ts";
 
 const head = { id: "answer-1", created: 1_760_000_000, model: "sim-small" };
 const event = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
@@ -45,16 +45,7 @@ const unwritable: Record<string, { message: object } | { second: object }> = {
 /** Content that other APIs have in another shape than chat, or not at all: for every host. */
 export function testOddContent(startHost: StartHost): void {
   describe("in an answer of another API, what is charged is what is written", () => {
-    let provider: StubProvider;
-    let host: HostUnderTest;
-    before(async () => {
-      provider = await startStubProvider();
-      host = await startHost({ provider: provider.url });
-    });
-    after(async () => {
-      await host.stop();
-      await provider.stop();
-    });
+    const { host, provider } = hostWithStub(startHost);
 
     async function answered(api: keyof typeof apis, said: string | ((key: string) => string[])) {
       const stream = typeof said !== "string" || said.startsWith("data:");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { MAX_EVENT_BYTES } from "../../src/inference/stream/sse-tap.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostWithStub } from "../host-for.ts";
 import { alertsOf, settledOne } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
 import { SMALL, USD } from "./pay.ts";
-import { type StubProvider, startStubProvider } from "./stub-provider.ts";
 
 const head = { id: "answer-1", object: "chat.completion.chunk", created: 1_760_000_000, model: "sim-small" };
 const event = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
@@ -24,16 +24,7 @@ const MAX_TOKENS = 1_000;
 /** Streams as some providers send them, or as none should: for every host. */
 export function testOddStreams(startHost: StartHost): void {
   describe("a stream that is not quite as it should be", () => {
-    let provider: StubProvider;
-    let host: HostUnderTest;
-    before(async () => {
-      provider = await startStubProvider();
-      host = await startHost({ provider: provider.url });
-    });
-    after(async () => {
-      await host.stop();
-      await provider.stop();
-    });
+    const { host, provider } = hostWithStub(startHost);
 
     async function answered(body: string, includeUsage = true) {
       provider.say({ headers: { "content-type": "text/event-stream" }, body });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { alertsOf, checkSums, settledOne } from "./audit.ts";
 import { openStream } from "./chat-stream.ts";
 import { typicalFaults } from "./faulty-settlements.ts";
@@ -77,15 +78,11 @@ const faults = Object.keys(FAULTS).filter(
  */
 export function testOtherApis(startHost: StartHost): void {
   describe("a request of another API is settled as the chat that it becomes", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await startHost();
-      host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 });
-    });
-    after(async () => {
-      await checkSums(host);
-      await host.stop();
-    });
+    const host = hostFor(
+      startHost,
+      {},
+      { simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 }, check: checkSums },
+    );
 
     const rows: Record<string, Omit<Ask, "stream">> = {
       "an answer": { content: "[[tokens=37]]" },
@@ -178,13 +175,8 @@ export function testOtherApis(startHost: StartHost): void {
   });
 
   describe("a request of another API that nothing ends", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // 14 minutes for a request are 2.1 s, two minutes of silence 300 ms, 25 s for a drain 62 ms.
-      host = await startHost({ hurry: 400 });
-      host.simulator.simulator.change({ errorBudget: null });
-    });
-    after(() => host.stop());
+    // 14 minutes for a request are 2.1 s, two minutes of silence 300 ms, 25 s for a drain 62 ms.
+    const host = hostFor(startHost, { hurry: 400 }, { simulator: { errorBudget: null } });
 
     for (const [api, other] of Object.entries(others)) {
       for (const fault of ["stall", "endless-body"]) {

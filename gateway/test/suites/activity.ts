@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { formatUsd } from "@inference/protocol/money";
 import { utcDay, windowStart } from "@inference/protocol/window";
 import { debitAll, type TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { settledOf } from "../settlement/audit.ts";
 
 /** The pages about a client's spending: receipts, lists, totals, and totals after the receipts are deleted. */
@@ -16,12 +17,8 @@ type Page = { data: Record<string, unknown>[]; next_cursor: string | null };
 
 export function testActivity(start: StartHost): void {
   describe("what a client reads of what it has spent", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-      await host.goTo(windowStart("day", host.now()) + 1.5 * DAY_MS);
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
+    before(() => host.goTo(windowStart("day", host.now()) + 1.5 * DAY_MS));
 
     async function chat(
       account: TestAccount,

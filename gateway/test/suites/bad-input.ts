@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, afterEach, before, describe, test } from "node:test";
+import { afterEach, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { makeCredentials } from "../../src/auth/credentials.ts";
 import { assertError, type WireError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "../http-client.ts";
 
 /**
@@ -18,13 +19,11 @@ const ROUTES = ["chat/completions", "embeddings", "images/generations", "image/g
 
 export function testBadInput(start: StartHost): void {
   describe("a request that is wrong", () => {
-    let host: HostUnderTest;
+    const host = hostFor(start);
     let account: TestAccount;
     before(async () => {
-      host = await start();
       account = await host.account(USD);
     });
-    after(() => host?.stop());
 
     function forwarded(): number {
       return host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;

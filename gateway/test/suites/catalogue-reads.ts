@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import { limits } from "../../src/config.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 export function testCatalogueReads(start: StartHost): void {
   describe("lists that are read from the provider", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
     beforeEach(async () => {
       host.simulator.simulator.reset();
       await pass(2 * limits.catalogueMaxAgeMs);

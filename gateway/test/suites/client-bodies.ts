@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import { describe, test } from "node:test";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 const USD = 1_000_000_000;
 
@@ -136,11 +137,7 @@ const bodies: Record<string, { body: object; ignored?: string }> = {
 /** The fields that tools send to chat pass, and the ignored ones are named. */
 export function testClientBodies(start: StartHost): void {
   describe("a chat body of", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     for (const [client, { body, ignored = null }] of Object.entries(bodies)) {
       test(`${client} passes`, async () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import { describe, test } from "node:test";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { settledOf, sum } from "../settlement/audit.ts";
 
 const USD = 1_000_000_000;
@@ -20,11 +21,7 @@ const recordings = JSON.parse(readFileSync(fixture, "utf8")) as Record<string, R
 /** Replays tasks turn by turn, with the answers of now in place of the recorded ones. */
 export function testCodex(start: StartHost): void {
   describe("a recorded task of Codex", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     for (const [name, { body, turns }] of Object.entries(recordings)) {
       test(`comes to its end, ${name}`, async () => {

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { rootAnswer } from "@inference/protocol/wire/answers";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 /** A browser is given the dashboard; whoever else asks is answered as a program. */
 const asBrowser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
 export function testDashboard(start: StartHost): void {
   describe("the dashboard", () => {
-    let host: HostUnderTest;
+    const host = hostFor(start);
     let page: string;
     before(async () => {
-      host = await start();
       page = await (await host.call("/", { headers: asBrowser })).text();
     });
-    after(() => host?.stop());
 
     test("a browser gets the page, with a policy that lets nothing else in", async () => {
       const answer = await host.call("/", { headers: asBrowser });

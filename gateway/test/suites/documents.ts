@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { codingChoice, codingGaps, codingModel } from "@inference/protocol/coding-model";
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { toolSetups } from "@inference/protocol/tool-setups";
@@ -10,7 +10,8 @@ import { prose } from "../../src/docs/page-parts.ts";
 import { messageRules } from "../../src/docs/signed-message.ts";
 import { snippets } from "../../src/docs/snippets.ts";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 /** The gateway's documents are complete, and its answers match them. */
 const USD = 1_000_000_000;
@@ -18,16 +19,14 @@ const hello = { model: "sim-small", max_tokens: 50, messages: [{ role: "user", c
 
 export function testDocuments(start: StartHost): void {
   describe("what the gateway says of itself", () => {
-    let host: HostUnderTest;
+    const host = hostFor(start);
     let account: TestAccount;
     let baseUrl: string;
     before(async () => {
-      host = await start();
       account = await host.account(100 * USD);
       const status = (await (await host.call("/api/v1/status")).json()) as { data: { base_url: string } };
       baseUrl = status.data.base_url;
     });
-    after(() => host?.stop());
 
     describe("each answer is as it is described", () => {
       const described = (schema: z.ZodType, value: unknown): void => {

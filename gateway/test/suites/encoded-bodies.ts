@@ -4,7 +4,8 @@ import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:
 import fc from "fast-check";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 
 /** Request bodies in each `Content-Encoding`, whole and damaged. */
@@ -34,19 +35,15 @@ const SKIPPABLE_FRAME = Buffer.from("502a4d180400000061626364", "hex");
 
 export function testEncodedBodies(start: StartHost): void {
   describe("an encoded body", () => {
-    let host: HostUnderTest;
+    const host = hostFor(start);
     let account: TestAccount;
     before(async () => {
-      host = await start();
       account = await host.account(1_000 * USD);
     });
     const uncaught: unknown[] = [];
     const note = (error: unknown): number => uncaught.push(error);
     before(() => process.on("uncaughtExceptionMonitor", note));
-    after(() => {
-      process.off("uncaughtExceptionMonitor", note);
-      return host?.stop();
-    });
+    after(() => process.off("uncaughtExceptionMonitor", note));
     /** The runner keeps the process alive after an error that would end a gateway in it. */
     afterEach(() => assert.deepEqual(uncaught, []));
 

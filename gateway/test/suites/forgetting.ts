@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { Address } from "@inference/protocol/credential";
 import { activate } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 /** Rows that cost nothing to create are eventually deleted. */
 const DAY_MS = 86_400_000;
@@ -13,11 +14,7 @@ const MINUTE_MS = 60_000;
 
 export function testForgetting(start: StartHost): void {
   describe("what anybody can have written down at no cost is gone some day", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     const anybody = (): Address => `0x${randomBytes(20).toString("hex")}`;
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { grantCapacity, type HostUnderTest, type StartHost } from "../host.ts";
+import { grantCapacity, type StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 /** Zero is a price: what can cost nothing at most is served to who has nothing, and leaves a receipt like the rest. */
 const FREE = "sim-free";
@@ -10,13 +11,9 @@ const IDENTITY: Address = "0x00000000000000000000000000000000000000f1";
 
 export function testFreeModel(start: StartHost): void {
   describe("a model that costs nothing", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // It has no ceiling left.
-      host = await start({ fresh: true });
-      await host.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 0 });
-    });
-    after(() => host?.stop());
+    // It has no ceiling left.
+    const host = hostFor(start, { fresh: true });
+    before(() => host.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 0 }));
 
     const chat = (more: object = {}) => ({
       model: FREE,

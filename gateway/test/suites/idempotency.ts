@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { checkAccount, providerRecords, settledOf } from "../settlement/audit.ts";
 import { makeTag } from "../settlement/pay.ts";
 
@@ -15,11 +16,7 @@ const CHAT = "/v1/chat/completions";
 
 export function testIdempotency(start: StartHost): void {
   describe("Idempotency-Key", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     function chat(tag: string, markers = "", more: object = {}): object {
       const messages = [{ role: "user", content: `${tag} ${markers}` }];

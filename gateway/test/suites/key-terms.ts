@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import type { KeyLimit } from "@inference/protocol/key-limit";
 import { MINUTE_MS } from "@inference/protocol/window";
 import { assertError, type WireError } from "../assert-error.ts";
 import type { KeyTerms, TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { providerRecords, settledOf } from "../settlement/audit.ts";
 
@@ -19,11 +20,7 @@ function bodyOf(tag: string, more: object = {}): object {
 
 export function testKeyTerms(start: StartHost): void {
   describe("a key's terms", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host.stop());
+    const host = hostFor(start);
 
     function ask({ key }: Pick<TestAccount, "key">, body: object, path = "/v1/chat/completions"): Promise<WireAnswer> {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };

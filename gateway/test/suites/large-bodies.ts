@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import { describe, test } from "node:test";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { checkAccount, providerRecord, settledOne } from "../settlement/audit.ts";
 import { makeTag } from "../settlement/pay.ts";
 
@@ -10,11 +11,7 @@ const CHAT = "/v1/chat/completions";
 /** Bodies that are read in pieces: for every host. */
 export function testLargeBodies(startHost: StartHost): void {
   describe("a body that is read in pieces", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await startHost();
-    });
-    after(() => host.stop());
+    const host = hostFor(startHost);
 
     const texts: Record<string, string> = {
       letters: "some words ",

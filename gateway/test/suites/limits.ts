@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { dollarWindows, windowEnd } from "@inference/protocol/window";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
 import { grantCapacity, type HostUnderTest, type StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { billed, checkAccount, checkSums, providerRecords, settledOf, settledOne, sum } from "../settlement/audit.ts";
 
@@ -127,12 +128,7 @@ const everyRoute: readonly [path: string, body: object][] = [
 /** The limits of an account and of a key. */
 export function testLimits(start: StartHost): void {
   describe("a balance", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-      host.simulator.simulator.change({ errorBudget: null });
-    });
-    after(() => host.stop());
+    const host = hostFor(start, {}, { simulator: { errorBudget: null } });
 
     test("of which each of 64 requests at once needs 60 % pays for one at a time", async () => {
       const body = bodyOf("sixty", "[[delay=30]]");
@@ -235,7 +231,8 @@ export function testLimits(start: StartHost): void {
 /** The requests that are refused once the day's ceiling is used, or with nothing to spend. */
 export function testCeiling(start: StartHost): void {
   describe("the day's ceiling", () => {
-    let host: HostUnderTest;
+    // All of it is its own.
+    const host = hostFor(start, { fresh: true }, { simulator: { errorBudget: null } });
     const setCeiling = (limitNanoUsd: number): Promise<unknown> =>
       host.put(ceilingPartition, { type: "setCeiling", limitNanoUsd });
     /** Where the ceiling is taken in pieces, accounts give back what they do not use a minute later. */
@@ -246,15 +243,11 @@ export function testCeiling(start: StartHost): void {
     const ceilingView = () => host.read(ceilingPartition, { type: "ceiling", at: host.now() });
     let hold = 0;
     before(async () => {
-      // All of it is its own.
-      host = await start({ fresh: true });
-      host.simulator.simulator.change({ errorBudget: null });
       const account = await host.account(USD);
       const answer = await ask(host, account, bodyOf("first", `${COSTS_ITS_HOLD}[[delay=100]]`));
       assert.equal(answer.status, 200);
       hold = (await settledOne(host, account.address)).receipt.heldNanoUsd;
     });
-    after(() => host.stop());
 
     test("leaves one account a fifth at a time: more than that in one request is refused with what would fit", async () => {
       await setCeiling(6 * hold);
@@ -330,12 +323,8 @@ export function testCeiling(start: StartHost): void {
   });
 
   describe("with nothing to spend", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-      host.simulator.simulator.records.clear();
-    });
-    after(() => host.stop());
+    const host = hostFor(start);
+    before(() => host.simulator.simulator.records.clear());
     const forwarded = (): number => host.simulator.simulator.records.select(() => true, 1_000).length;
 
     test("no route reaches the provider", async () => {

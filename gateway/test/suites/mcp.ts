@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { settledOf } from "../settlement/audit.ts";
 
 const USD = 1_000_000_000;
@@ -13,11 +14,7 @@ type ApiError = { error: { code: string; message: string } };
 /** The MCP server with the protocol's official client. */
 export function testMcp(start: StartHost): void {
   describe("the MCP server", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     async function connect(key?: string, mode: "legacy" | "auto" = "legacy"): Promise<Client> {
       const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { assertError } from "../assert-error.ts";
 import { wav } from "../audio.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { providerRecords, settledOf } from "../settlement/audit.ts";
 import { assertBilledExactly, assertFree, assertLost, makeTag, pay, USD } from "../settlement/pay.ts";
@@ -23,11 +24,7 @@ function formOf(fields: Readonly<Record<string, string | Uint8Array>>): FormData
 /** Requests with a file: what is held, charged and sent on. For every host. */
 export function testMedia(start: StartHost): void {
   describe("a transcription", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host.stop());
+    const host = hostFor(start);
 
     /** Of 2.5 s. */
     const speech = (note: string, more: Readonly<Record<string, string>> = {}): FormData =>
@@ -135,11 +132,7 @@ export function testMedia(start: StartHost): void {
   });
 
   describe("an edit or upscaling of an image", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host.stop());
+    const host = hostFor(start);
 
     /** A picture's first bytes and a note, in which the simulator finds its markers. */
     const picture = (note = ""): Uint8Array => Buffer.from(`\u0089PNG\r\n\u001a\n${note}`, "latin1");

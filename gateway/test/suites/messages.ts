@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 const USD = 1_000_000_000;
 const MESSAGES = "/v1/messages";
@@ -23,11 +24,7 @@ type Failed = { type: string; error: { type: string; code: string; message: stri
 /** The Messages API, in front of the provider's chat. */
 export function testMessages(start: StartHost): void {
   describe("the Messages API", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     function post(account: TestAccount, body: object, path = MESSAGES): Promise<Response> {
       const headers = { "x-api-key": account.key, "anthropic-version": "2023-06-01", "anthropic-beta": "some-beta" };

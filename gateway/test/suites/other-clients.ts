@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 const USD = 1_000_000_000;
 
 /** The requests and answers of clients that were made for other APIs. */
 export function testOtherClients(start: StartHost): void {
   describe("a client of another API", () => {
-    let host: HostUnderTest;
+    const host = hostFor(start);
     let account: TestAccount;
     before(async () => {
-      host = await start();
       account = await host.account(USD);
     });
-    after(() => host?.stop());
 
     const chat = { model: "sim-small", messages: [{ role: "user", content: "hello" }], max_tokens: 10 };
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { chatBody, makeTag, USD, withFault } from "../settlement/pay.ts";
 
 const WINDOW_MS = 30_000;
@@ -16,11 +17,7 @@ type ErrorBody = { error?: { code: string; message: string; metadata?: { retry_a
 /** A provider that blocks a key after 20 failed requests within 30 s, for every host. */
 export function testProviderFailures(start: StartHost): void {
   describe("requests that fail at the provider", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start({ fresh: true, failures: true });
-    });
-    after(() => host?.stop());
+    const host = hostFor(start, { fresh: true, failures: true });
     beforeEach(async () => {
       host.simulator.simulator.reset();
       host.simulator.simulator.change({ errorBudgetOf: "key" });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { limits } from "../../src/config.ts";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
@@ -26,11 +27,7 @@ type Response = {
 /** The Responses API, in front of the provider's chat. */
 export function testResponses(start: StartHost): void {
   describe("the Responses API", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      host = await start();
-    });
-    after(() => host?.stop());
+    const host = hostFor(start);
 
     async function post(account: TestAccount, body: object, path = RESPONSES, to = host): Promise<Answer> {
       const answer = await to.call(path, { key: account.key, body: { model: "sim-small", ...body } });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import { assertError } from "../assert-error.ts";
 import type { TestAccount } from "../fund.ts";
-import type { HostUnderTest, StartHost } from "../host.ts";
+import type { StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 import { sendHttp, type WireAnswer } from "../http-client.ts";
 import { providerRecords } from "../settlement/audit.ts";
 import { typicalFaults } from "../settlement/faulty-settlements.ts";
@@ -122,13 +123,12 @@ function readable(text: string): string {
 /** Between a client and the provider passes what was meant to pass, and nothing else, in either direction. */
 export function testSecrets(start: StartHost): void {
   describe("between a client and the provider", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // 14 minutes are 3.4 s: faults that never end do.
-      host = await start({ hurry: 250 });
-      host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, largeImageBytes: 100_000 });
-    });
-    after(() => host?.stop());
+    // 14 minutes are 3.4 s: faults that never end do.
+    const host = hostFor(
+      start,
+      { hurry: 250 },
+      { simulator: { errorBudget: null, slowDripMs: 1, largeImageBytes: 100_000 } },
+    );
 
     function assertClean(answer: WireAnswer, where: string): void {
       // Signed receipts name the gateway's own address, which here looks like the provider's.

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { NanoUsd } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { windowEnd } from "@inference/protocol/window";
 import { limits } from "../../src/config.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { hostFor } from "../host-for.ts";
 
 const LIMIT_NANO_USD = 1_000_000_000;
 /** Time enough to be admitted, on a busy machine too. */
@@ -18,12 +19,8 @@ const MORE_SLOWLY = "[[tokens=10]][[drip=800]]";
 /** Time as a customer meets it: for every host. */
 export function testTime(startHost: StartHost): void {
   describe("a request belongs to the moment of its admission", () => {
-    let host: HostUnderTest;
-    before(async () => {
-      // It changes prices, and turns the clock back.
-      host = await startHost({ fresh: true });
-    });
-    after(() => host?.stop());
+    // It changes prices, and turns the clock back.
+    const host = hostFor(startHost, { fresh: true });
 
     test("over midnight it is settled on the day before, with its key's limit of that day", async () => {
       const key = (await host.account(LIMIT_NANO_USD, { window: "day", limitNanoUsd: LIMIT_NANO_USD })).key;

@@ -1,0 +1,44 @@
+import { after, before } from "node:test";
+import type { Simulator } from "@inference/provider-simulator/server";
+import type { HostOptions, HostUnderTest, StartHost } from "./host.ts";
+import { type StubProvider, startStubProvider } from "./settlement/stub-provider.ts";
+
+type Around = {
+  /** Settings of the simulator. */
+  simulator?: Parameters<Simulator["change"]>[0];
+  /** Runs before the host stops. */
+  check?(host: HostUnderTest): Promise<unknown>;
+};
+
+/** A host for the tests of a describe block: it starts before them, and stops after them. It has no member before. */
+export function hostFor(
+  start: StartHost,
+  options: HostOptions = {},
+  { simulator = {}, check = async () => undefined }: Around = {},
+): HostUnderTest {
+  const host = {} as HostUnderTest;
+  before(async () => {
+    fill(host, await start(options));
+    host.simulator.simulator.change(simulator);
+  });
+  after(async () => {
+    // It is empty if the start failed.
+    if (!("stop" in host)) return;
+    await check(host);
+    await host.stop();
+  });
+  return host;
+}
+
+/** The same with a provider of scripted answers. */
+export function hostWithStub(start: StartHost): { host: HostUnderTest; provider: StubProvider } {
+  const provider = {} as StubProvider;
+  before(async () => fill(provider, await startStubProvider()));
+  const host = hostFor((options) => start({ ...options, provider: provider.url }));
+  after(() => provider.stop());
+  return { host, provider };
+}
+
+function fill<T extends object>(empty: T, started: T): void {
+  Object.defineProperties(empty, Object.getOwnPropertyDescriptors(started));
+}
