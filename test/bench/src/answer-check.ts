@@ -1,3 +1,5 @@
+import { STREAM_ENDING } from "./load-plan.ts";
+
 /** Decides, while the bytes of one answer pass, whether it was the whole answer. */
 export interface AnswerCheck {
   take(bytes: Buffer): void;
@@ -5,10 +7,8 @@ export interface AnswerCheck {
   finish(status: number): string | undefined;
 }
 
-/**
- * A stream: exactly this many `data:` lines, and this ending. `seen` is called with each number of new ones.
- */
-export function streamCheck(expectedEvents: number, seen: (events: number) => void, ending: string): AnswerCheck {
+/** A stream: exactly this many `data:` lines, and its end. `seen` is called with each number of new ones. */
+export function streamCheck(expectedEvents: number, seen: (events: number) => void): AnswerCheck {
   const LF = 0x0a;
   const D = 0x64; // of the fields an event stream may have, only `data` begins so
   let events = 0;
@@ -23,8 +23,8 @@ export function streamCheck(expectedEvents: number, seen: (events: number) => vo
         lineStart = byte === LF;
       }
       if (events > before) seen(events - before);
-      const last = bytes.toString("latin1", Math.max(0, bytes.length - ending.length));
-      tail = (tail + last).slice(-ending.length);
+      const last = bytes.toString("latin1", Math.max(0, bytes.length - STREAM_ENDING.length));
+      tail = (tail + last).slice(-STREAM_ENDING.length);
     },
     finish(status) {
       const counted = events;
@@ -33,7 +33,7 @@ export function streamCheck(expectedEvents: number, seen: (events: number) => vo
       lineStart = true;
       tail = "";
       if (status !== 200) return `status ${status}`;
-      if (ended !== ending) return "stream without its end";
+      if (ended !== STREAM_ENDING) return "stream without its end";
       return counted === expectedEvents ? undefined : `stream of ${counted} events`;
     },
   };

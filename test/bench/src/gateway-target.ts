@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBooks } from "./books.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
-import { type Api, apis } from "./load-plan.ts";
 import { firstLine, freePort, start } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
 import type { Target } from "./target.ts";
@@ -12,18 +11,10 @@ import type { Target } from "./target.ts";
 /** One account may have 32 requests in flight, so sixteen accounts carry 256 connections. */
 const accounts = 16;
 
-/** The gateway asked for the same by each of its APIs. */
-export const translationTargets: readonly Target[] = [
-  gatewayTarget(apis.chat, "gateway, chat"),
-  gatewayTarget(apis.responses, "gateway, Responses"),
-  gatewayTarget(apis.messages, "gateway, Messages"),
-];
-
 /** This gateway with key check, reserve and settle, and its ledger on a real file. */
-export function gatewayTarget(api: Api = apis.chat, name = "gateway"): Target {
+export function gatewayTarget(): Target {
   return {
-    name,
-    ours: true,
+    name: "gateway",
     missing: async () => undefined,
     async start(upstreamOrigin) {
       const directory = await realDirectory("gateway-");
@@ -54,8 +45,7 @@ export function gatewayTarget(api: Api = apis.chat, name = "gateway"): Target {
       }
       return {
         origin: `http://127.0.0.1:${port}`,
-        path: `/api/v1${api.path}`,
-        api,
+        path: "/api/v1/chat/completions",
         headers: books.keys.map((key) => ({ authorization: `Bearer ${key}` })),
         pids: [server.pid],
         stop,

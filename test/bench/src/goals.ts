@@ -20,7 +20,7 @@ const against = (other: string, figure: "rate" | "cpu") => ({
 const added = { name: "added p50 ms", figure: (row: HttpRow) => row.addedP50Ms };
 const addedFirstByte = { name: "added p50 of the first byte, ms", figure: (row: HttpRow) => row.addedFirstByteP50Ms };
 
-export const nodeGoals: readonly HttpGoal[] = [
+export const goals: readonly HttpGoal[] = [
   { scenario: "buffered, 256 connections", ...against("bare proxy", "cpu"), goal: 2.3, floor: 2.7 },
   { scenario: "buffered, 256 connections, a prompt of 20 kB", ...against("bare proxy", "cpu"), goal: 3.5, floor: 4 },
   { scenario: "streaming, an event every 20 ms", ...against("bare proxy", "cpu"), goal: 1.35, floor: 1.5 },
@@ -28,13 +28,6 @@ export const nodeGoals: readonly HttpGoal[] = [
   { scenario: "streaming, 1 stream of 200 events", ...addedFirstByte, goal: 1.8, floor: 2.2 },
   { scenario: "buffered, 256 connections", ...against("Portkey", "rate"), goal: 4, floor: 4 },
   { scenario: "streaming, 200 streams of 200 events", ...against("Portkey", "rate"), goal: 1, floor: 1 },
-];
-
-export const edgeGoals: readonly HttpGoal[] = [
-  { scenario: "buffered, 32 connections", ...against("bare Worker", "rate"), goal: 0.5, floor: 0.5 },
-  { scenario: "buffered, 32 connections", ...against("Portkey Worker", "rate"), goal: 1, floor: 1 },
-  { scenario: "streaming, 200 streams of 200 events", ...against("bare Worker", "rate"), goal: 0.5, floor: 0.5 },
-  { scenario: "streaming, 200 streams of 200 events", ...against("Portkey Worker", "rate"), goal: 1, floor: 1 },
 ];
 
 export type Verdict = "reached" | "short of the goal" | "past the floor" | "not measured";

@@ -1,5 +1,5 @@
 import { cpuMs } from "./cpu.ts";
-import { type Answer, apis, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
+import { type Answer, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
 import { firstLine, lineReader, type Started, startScript } from "./process.ts";
 import type { RunningTarget, Target } from "./target.ts";
 
@@ -11,22 +11,15 @@ export interface Scenario {
   readonly isLong?: boolean;
 }
 
-const buffered32: Scenario = { name: "buffered, 32 connections", connections: 32, answer: "buffered" };
-const flooded: Scenario = { name: "streaming, 200 streams of 200 events", connections: 200, answer: "flood" };
-const paced: Scenario = { name: `streaming, an event every ${paceMs} ms`, connections: 200, answer: "paced" };
-
-export const nodeScenarios: readonly Scenario[] = [
+export const scenarios: readonly Scenario[] = [
   { name: "buffered, 1 connection", connections: 1, answer: "buffered" },
-  buffered32,
+  { name: "buffered, 32 connections", connections: 32, answer: "buffered" },
   { name: "buffered, 256 connections", connections: 256, answer: "buffered" },
   { name: "buffered, 256 connections, a prompt of 20 kB", connections: 256, answer: "buffered", isLong: true },
   { name: "streaming, 1 stream of 200 events", connections: 1, answer: "flood" },
-  flooded,
-  paced,
+  { name: "streaming, 200 streams of 200 events", connections: 200, answer: "flood" },
+  { name: `streaming, an event every ${paceMs} ms`, connections: 200, answer: "paced" },
 ];
-export const translationScenarios: readonly Scenario[] = [flooded, paced];
-/** One isolate serves all connections here, so more of them only wait longer. */
-export const edgeScenarios: readonly Scenario[] = [buffered32, flooded];
 
 /** One target under one scenario in one round. */
 export interface HttpReading {
@@ -109,17 +102,15 @@ interface Measurement extends Pick<HttpBenchOptions, "warmupSeconds" | "seconds"
 
 async function measure(options: Measurement): Promise<HttpReading> {
   const { scenario, server, upstream } = options;
-  const { api = apis.chat } = server;
   const plan: LoadPlan = {
     url: `${server.origin}${server.path}`,
     headers: server.headers,
-    body: requestBody(scenario.answer, { api, isLong: scenario.isLong ?? false }),
+    body: requestBody(scenario.answer, scenario.isLong),
     connections: scenario.connections,
     warmupSeconds: options.warmupSeconds,
     // In a shorter window no paced stream would end.
     seconds: scenario.answer === "paced" ? Math.max(5, options.seconds) : options.seconds,
-    events: scenario.answer === "buffered" ? null : api.events,
-    ending: api.ending,
+    events: scenario.answer === "buffered" ? null : streamEvents,
   };
   const hasProcess = server.pids.length > 0;
   const targetBefore = await cpuMs(server.pids);
@@ -128,8 +119,7 @@ async function measure(options: Measurement): Promise<HttpReading> {
   const targetMs = hasProcess ? difference(await cpuMs(server.pids), targetBefore) : null;
   const upstreamMs = difference(await cpuMs([upstream.pid]), upstreamBefore);
   const buffered = scenario.answer === "buffered";
-  // Counted in the upstream's events.
-  const units = buffered ? load.allAnswers : load.allEvents * (streamEvents / api.events);
+  const units = buffered ? load.allAnswers : load.allEvents;
   return {
     scenario: scenario.name,
     target: options.target.name,

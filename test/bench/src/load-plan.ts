@@ -11,8 +11,6 @@ export interface LoadPlan {
   readonly seconds: number;
   /** The `data:` lines of a whole stream; null if the answer is buffered. */
   readonly events: number | null;
-  /** How the last event of a whole stream ends. */
-  readonly ending: string;
 }
 
 /** The generator's line of JSON for a plan. It counts whole answers that ended within the measured seconds. */
@@ -55,54 +53,15 @@ const short = "Say something short about tides, then stop.";
 /** A question after a text: 20 kB. */
 const long = `${"The tide comes in twice a day, and twice a day it leaves. ".repeat(348)}${short}`;
 
-const messagesOf = (prompt: string) => [{ role: "user", content: prompt }];
-
 export type Answer = "buffered" | "flood" | "paced" | "long";
 
-/** A target's form of the same conversation. */
-export interface Api {
-  /** Below the path of the target's API. */
-  readonly path: string;
-  body(model: string, prompt: string, stream: boolean): object;
-  /** The `data:` lines of a whole stream, and how the last ends. */
-  readonly events: number;
-  readonly ending: string;
-}
+/** How a whole stream ends. */
+export const STREAM_ENDING = "data: [DONE]\n\n";
 
-const chat: Api = {
-  path: "/chat/completions",
-  body: (model, prompt, stream) => {
-    const body = { model, messages: messagesOf(prompt), max_tokens: 256 };
-    return stream ? { ...body, stream, stream_options: { include_usage: true } } : body;
-  },
-  events: streamEvents,
-  ending: "data: [DONE]\n\n",
-};
-
-export const apis = {
-  chat,
-  responses: {
-    path: "/responses",
-    body: (model, prompt, stream) => ({
-      ...{ model, input: messagesOf(prompt), max_output_tokens: 256, store: false, stream },
-    }),
-    // Eight are not deltas: of the response three, of the message five.
-    events: streamContentEvents + 8,
-    ending: "}}\n\n",
-  },
-  messages: {
-    path: "/messages",
-    body: (model, prompt, stream) => ({ model, messages: messagesOf(prompt), max_tokens: 256, stream }),
-    // Five are not deltas: of the message three, of the block two.
-    events: streamContentEvents + 5,
-    ending: 'data: {"type":"message_stop"}\n\n',
-  },
-} satisfies Record<string, Api>;
-
-export function requestBody(
-  answer: Answer,
-  { api = chat, isLong = false }: { api?: Api; isLong?: boolean } = {},
-): string {
+export function requestBody(answer: Answer, isLong = false): string {
   const model = answer === "paced" ? pacedModel : answer === "long" ? longModel : floodModel;
-  return JSON.stringify(api.body(model, isLong ? long : short, answer !== "buffered"));
+  const body = { model, messages: [{ role: "user", content: isLong ? long : short }], max_tokens: 256 };
+  return JSON.stringify(
+    answer === "buffered" ? body : { ...body, stream: true, stream_options: { include_usage: true } },
+  );
 }

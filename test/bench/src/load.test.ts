@@ -13,7 +13,6 @@ const plan = {
   warmupSeconds: 0.1,
   seconds: 0.4,
   events: null,
-  ending: "data: [DONE]\n\n",
 };
 
 async function serving<T>(listener: RequestListener, use: (origin: string) => Promise<T>): Promise<T> {

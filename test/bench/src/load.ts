@@ -35,7 +35,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   /** A closed-loop client on one kept-alive connection: it sends, reads the whole answer, and sends again. */
   const open = (index: number): Client => {
     const client = new Client(target.origin, { pipelining: 1 });
-    const check = plan.events === null ? bufferedCheck() : streamCheck(plan.events, onEvents, plan.ending);
+    const check = plan.events === null ? bufferedCheck() : streamCheck(plan.events, onEvents);
     const headers = { "content-type": "application/json", ...plan.headers[index % plan.headers.length] };
     const request = { path: target.pathname, method: "POST", headers, body: plan.body } as const;
     const run = async (): Promise<void> => {

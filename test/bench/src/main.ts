@@ -3,21 +3,20 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { costBench } from "./cloudflare/cost-bench.ts";
 import { costReport } from "./cloudflare/cost-report.ts";
-import { type Comparison, comparisons } from "./comparisons.ts";
-import { httpBench } from "./http-bench.ts";
+import { httpBench, scenarios } from "./http-bench.ts";
 import { neighboursBench } from "./neighbours.ts";
 import { goalReport, httpReport } from "./report.ts";
-import { DIRECT, httpRows } from "./summary.ts";
+import { httpRows } from "./summary.ts";
 import type { Target } from "./target.ts";
+import { BARE, DIRECT, targets } from "./targets.ts";
 
 const usage = `npm run bench -- [options]
-  --host <name>    node; cloudflare: on local workerd, with the cost of a million requests there; translation: the
-                   same streams from the gateway on Node by each of its APIs; or neighbours: a paying customer beside
-                   hostile clients of each kind (node)
-  --rounds <n>     rounds, each with every target once in every scenario (node 9, cloudflare 3, translation 7)
-  --seconds <n>    measured seconds of each run (node 1, cloudflare 3, translation 5)
-  --only <words>   only scenarios and targets with one of these words in their name, comma-separated: buffered,
-                   streaming, nginx, portkey, gateway, cost, ... The bare and the direct target always run
+  --host <name>    node; cloudflare: the cost of a million requests, counted on local workerd; or neighbours: a paying
+                   customer beside hostile clients of each kind (node)
+  --rounds <n>     rounds, each with every target once in every scenario (node 9)
+  --seconds <n>    measured seconds of each run (node 1, neighbours 5)
+  --only <words>   only scenarios, targets and neighbours with one of these words in their name, comma-separated:
+                   buffered, streaming, nginx, portkey, gateway, ... The bare and the direct target always run
   --connections <n>  hostile connections of neighbours (200)
   --quick          few and short rounds, for a first look`;
 
@@ -26,87 +25,81 @@ const { values } = parseArgs({
     host: { type: "string", default: "node" },
     rounds: { type: "string" },
     seconds: { type: "string" },
-    only: { type: "string" },
+    only: { type: "string", default: "" },
     connections: { type: "string" },
     quick: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
+const words = values.only.toLowerCase().split(",").filter(Boolean);
+const hosts = { node: compare, cloudflare: countCost, neighbours };
 
 if (values.help) say(usage);
-else if (values.host === "neighbours") await neighbours();
-else await main();
-
-/** Measures hostile neighbours only. The exit code is 1 if a customer waited too long. */
-async function neighbours(): Promise<void> {
-  const forMs = 1_000 * positive("--seconds", values.seconds, values.quick ? 1 : 5);
-  const connections = positive("--connections", values.connections, 200);
-  const only = values.only?.toLowerCase().split(",") ?? [];
-  const table = await neighboursBench({ connections, forMs, only, say });
-  process.stdout.write(`\n${table}\n`);
+else {
+  const run = Object.hasOwn(hosts, values.host) ? hosts[values.host as keyof typeof hosts] : undefined;
+  if (run === undefined) throw new Error(`--host takes ${Object.keys(hosts).join(" or ")}`);
+  process.stdout.write(`\n${await run()}\n`);
 }
 
-async function main(): Promise<void> {
-  const comparison = comparisons[values.host];
-  if (comparison === undefined) throw new Error(`--host takes ${Object.keys(comparisons).join(" or ")}`);
-  const usual = values.quick ? comparison.quick : comparison.usual;
-  const rounds = positive("--rounds", values.rounds, usual.rounds);
-  const seconds = positive("--seconds", values.seconds, usual.seconds);
-  const warmupSeconds = Math.min(2, seconds / 2);
-  const plan = select(comparison, values.only?.toLowerCase().split(",") ?? []);
-  const startedAt = new Date().toISOString();
-  const load = loadavg();
+/** Measures hostile neighbours only. The exit code is 1 if a customer waited too long. */
+function neighbours(): Promise<string> {
+  const forMs = 1_000 * positive("--seconds", values.seconds, values.quick ? 1 : 5);
+  const connections = positive("--connections", values.connections, 200);
+  return neighboursBench({ connections, forMs, only: words, say });
+}
+
+/** Also writes the counts into `results/cloudflare.json`, which the page on deploying quotes. */
+async function countCost(): Promise<string> {
+  const file = new URL("../results/cloudflare.json", import.meta.url);
+  const kept = JSON.parse(await readFile(file, "utf8")) as object;
+  const costStartedAt = new Date().toISOString();
+  const cost = await costBench({ size: values.quick ? 40 : 160, say });
+  await writeFile(file, `${JSON.stringify({ ...kept, costStartedAt, machine: await machine(), cost }, null, 2)}\n`);
+  return costReport(cost);
+}
+
+async function compare(): Promise<string> {
+  const rounds = positive("--rounds", values.rounds, values.quick ? 2 : 9);
+  const seconds = positive("--seconds", values.seconds, values.quick ? 0.5 : 1);
+  const plan = select();
+  const { processors, model, node, loadAverageBefore } = await machine();
   const available = await present(plan.targets);
-  const against = comparison.against.filter((name) => available.some((target) => target.name === name));
+  const against = [BARE, "Portkey"].filter((name) => available.some((target) => target.name === name));
+  const pace = { rounds, seconds, warmupSeconds: Math.min(2, seconds / 2) };
+  const rows = httpRows(await httpBench({ ...pace, ...plan, targets: available, say }), against);
+  return [
+    `${processors} processors (${model}), Node ${node}, medians of ${rounds} rounds of ${seconds} s, load average before ${loadAverageBefore.toFixed(2)}`,
+    httpReport(rows, against),
+    goalReport(rows),
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
 
-  const pace = { rounds, seconds, warmupSeconds, say };
-  const http = plan.scenarios.length === 0 ? [] : await httpBench({ ...pace, ...plan, targets: available });
-  const cost = plan.cost ? await costBench({ size: usual.costAccounts, say }) : null;
-
-  const rows = httpRows(http, against);
-  const ours = available.filter(({ ours, name }) => ours && rows.some(({ target }) => target === name));
-  const machine = {
+async function machine() {
+  return {
     processors: availableParallelism(),
     model: cpus()[0]?.model ?? "unknown",
     node: process.version,
     undici: await undiciVersion(),
-    loadAverageBefore: load[0],
+    loadAverageBefore: loadavg()[0] ?? Number.NaN,
   };
-  if (comparison.file !== null) {
-    const results = { startedAt, machine, rounds, seconds, warmupSeconds, rows, cost };
-    const file = new URL(`../results/${comparison.file}`, import.meta.url);
-    await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
-  }
-
-  const parts = [
-    `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s, load average before ${load[0]?.toFixed(2) ?? "unknown"}`,
-    ...(rows.length === 0 ? [] : [httpReport(rows, against)]),
-    ...(cost === null ? [] : [costReport(cost)]),
-    goalReport(comparison.goals, rows, ours),
-  ];
-  process.stdout.write(`\n${parts.filter(Boolean).join("\n\n")}\n`);
 }
 
 /**
  * A word selects scenarios if it is in the name of one, else targets. Without a word for scenarios, every scenario of
  * the selected targets runs; without a word for targets, every target.
  */
-function select({ scenarios, targets, bare, cost }: Comparison, words: readonly string[]) {
+function select() {
   const has = (word: string) => (name: string) => name.toLowerCase().includes(word);
-  const scenarioNames = [...scenarios.map(({ name }) => name), ...(cost ? ["cost"] : [])];
-  const scenarioWords = words.filter((word) => scenarioNames.some(has(word)));
+  const scenarioWords = words.filter((word) => scenarios.some(({ name }) => has(word)(name)));
   const targetWords = words.filter((word) => !scenarioWords.includes(word));
   const stray = targetWords.find((word) => !targets.some(({ name }) => has(word)(name)));
   if (stray !== undefined) throw new Error(`--only: nothing is called ${stray}`);
-
-  const runs = (name: string, otherwise: boolean) =>
-    scenarioWords.length === 0 ? otherwise : scenarioWords.some((word) => has(word)(name));
-  const isAlways = (target: Target) => target === bare || target.name === DIRECT;
-  const isNamed = ({ name }: Target) => targetWords.some((word) => has(word)(name));
+  const isNamed = (name: string, by: readonly string[]) => by.length === 0 || by.some((word) => has(word)(name));
   return {
-    scenarios: scenarios.filter(({ name }) => runs(name, true)),
-    targets: targets.filter((target) => targetWords.length === 0 || isAlways(target) || isNamed(target)),
-    cost: cost && runs("cost", targetWords.length === 0),
+    scenarios: scenarios.filter(({ name }) => isNamed(name, scenarioWords)),
+    targets: targets.filter(({ name }) => name === BARE || name === DIRECT || isNamed(name, targetWords)),
   };
 }
 

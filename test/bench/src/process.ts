@@ -22,8 +22,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Written to standard input, which is then closed unless `openStdin`. */
-  readonly stdin?: string;
+  /** Leaves standard input open. */
   readonly openStdin?: boolean;
   /** Whether messages are exchanged with it. */
   readonly ipc?: boolean;
@@ -58,7 +57,6 @@ export async function start(command: string, args: readonly string[], options: S
     });
   });
   if (child.pid === undefined) throw new Error(`${command} has no process id`);
-  if (options.stdin !== undefined) child.stdin?.write(options.stdin);
   if (options.openStdin !== true) child.stdin?.end();
   return {
     pid: child.pid,

@@ -1,4 +1,4 @@
-import { type HttpGoal, verdict } from "./goals.ts";
+import { goals, verdict } from "./goals.ts";
 import type { HttpRow } from "./summary.ts";
 import { shown, table } from "./table.ts";
 
@@ -54,20 +54,14 @@ function ratios(rows: readonly HttpRow[], against: readonly string[]): string {
   return table(head, lines);
 }
 
-/** Our targets' figures against the goals; empty if none of ours ran. */
-export function goalReport(
-  goals: readonly HttpGoal[],
-  rows: readonly HttpRow[],
-  ours: readonly { readonly name: string }[],
-): string {
-  const lines = ours.flatMap(({ name }) =>
-    goals.map((goal) => {
-      const row = rows.find(({ target, scenario }) => target === name && scenario === goal.scenario);
-      const value = row === undefined ? undefined : (goal.figure(row) ?? undefined);
-      const { goal: aim, floor } = goal;
-      const label = `${name}: ${goal.scenario}, ${goal.name}`;
-      return [label, shown(value, 2), shown(aim, 2), shown(floor, 2), verdict(value, goal)];
-    }),
-  );
-  return lines.length === 0 ? "" : table(["goal", "measured", "goal", "floor", "verdict"], lines);
+/** The gateway's figures against the goals; empty if it did not run. */
+export function goalReport(rows: readonly HttpRow[]): string {
+  const ours = rows.filter(({ target }) => target === "gateway");
+  const lines = goals.map((goal) => {
+    const row = ours.find(({ scenario }) => scenario === goal.scenario);
+    const value = row === undefined ? undefined : (goal.figure(row) ?? undefined);
+    const label = `${goal.scenario}, ${goal.name}`;
+    return [label, shown(value, 2), shown(goal.goal, 2), shown(goal.floor, 2), verdict(value, goal)];
+  });
+  return ours.length === 0 ? "" : table(["goal", "measured", "goal", "floor", "verdict"], lines);
 }

@@ -37,7 +37,7 @@ export type SettledBooks = {
 };
 
 export const CHAIN_ID = 31337;
-export const CHARGE_NANO_USD = 123_456;
+const CHARGE_NANO_USD = 123_456;
 const HOLD_NANO_USD = 200_000;
 const CREDIT_TOKEN = 1_000_000_000n;
 const CEILING_NANO_USD = 1_000_000_000_000_000n;
@@ -145,10 +145,10 @@ async function isFinal(ledger: NodeLedger, accounts: readonly { partition: Parti
   return true;
 }
 
-export function addressAt(index: number): Address {
+function addressAt(index: number): Address {
   return `0x${((BigInt(index + 1) * SPREAD) % 2n ** 160n).toString(16).padStart(40, "0")}`;
 }
 
-export function fail(reason: unknown): never {
+function fail(reason: unknown): never {
   throw new Error(`The books were not settled: ${String(reason)}`);
 }

@@ -1,10 +1,6 @@
-import type { Api } from "./load-plan.ts";
-
 /** A process that forwards chat completions to an upstream. */
 export interface Target {
   readonly name: string;
-  /** Goals apply to our targets. */
-  readonly ours: boolean;
   /** The reason that it cannot run here; undefined if it can. */
   missing(): Promise<string | undefined>;
   /** `upstreamOrigin` serves the provider's API under `/api/v1`. Resolves when requests can be sent. */
@@ -14,10 +10,8 @@ export interface Target {
 export interface RunningTarget {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** The path of chat completions on it, or of `api`. */
+  /** The path of chat completions on it. */
   readonly path: string;
-  /** The API of the requests; chat by default. */
-  readonly api?: Api;
   /** A set of headers for each credential; connections use them in turn. At least one, possibly empty. */
   readonly headers: readonly Readonly<Record<string, string>>[];
   /** The processes, counted with their children. */

@@ -7,12 +7,13 @@ import { answering, firstLine, freePort, start, startScript } from "./process.ts
 import { DIRECT } from "./summary.ts";
 import type { Target } from "./target.ts";
 
+export { DIRECT };
+/** The divisor of all figures. */
+export const BARE = "bare proxy";
 export const completions = "/api/v1/chat/completions";
 
-/** The divisor of all figures. */
-export const bare: Target = {
-  name: "bare proxy",
-  ours: false,
+const bare: Target = {
+  name: BARE,
   missing: async () => undefined,
   async start(upstreamOrigin) {
     const proxy = await startScript("./bare-proxy.ts", [upstreamOrigin]);
@@ -27,18 +28,16 @@ export const bare: Target = {
 };
 
 /** The upstream itself, for the latencies that a target adds. */
-export const direct: Target = {
+const direct: Target = {
   name: DIRECT,
-  ours: false,
   missing: async () => undefined,
   async start(upstreamOrigin) {
     return { origin: upstreamOrigin, path: completions, headers: [{}], pids: [], stop: async () => {} };
   },
 };
 
-export const nginx: Target = {
+const nginx: Target = {
   name: "nginx",
-  ours: false,
   missing: async () => ((await nginxPath()) === undefined ? "nginx is not installed" : undefined),
   async start(upstreamOrigin) {
     const program = await nginxPath();
@@ -109,9 +108,8 @@ async function nginxPath(): Promise<string | undefined> {
 }
 
 /** Portkey passes requests through, without keys, budgets or a ledger of its own. */
-export const portkey: Target = {
+const portkey: Target = {
   name: "Portkey",
-  ours: false,
   missing: async () => (portkeyPath() === undefined ? "@portkey-ai/gateway is not installed" : undefined),
   async start(upstreamOrigin) {
     const program = portkeyPath();
@@ -135,7 +133,7 @@ export const portkey: Target = {
   },
 };
 
-export function portkeyHeaders(upstreamOrigin: string): Record<string, string> {
+function portkeyHeaders(upstreamOrigin: string): Record<string, string> {
   return {
     authorization: "Bearer bench",
     "x-portkey-provider": "openai",

@@ -2,7 +2,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import type { Step } from "@inference/ledger/saga";
 import { windowStart } from "@inference/protocol/window";
 import { post } from "./edge-books.ts";
-import { BOOKS_WORKER, withWorker } from "./edge-gateway-target.ts";
+import { BOOKS_WORKER, withWorker } from "./with-worker.ts";
 
 /** The rate of the ceiling's object alone, which every prepaid request passes twice. */
 export interface CeilingRate {

@@ -10,8 +10,8 @@ import { completions } from "../targets.ts";
 import { type CeilingRate, measureCeiling } from "./ceiling-rate.ts";
 import { type Counts, sumOf } from "./counts.ts";
 import { writeEdgeBooks } from "./edge-books.ts";
-import { withWorker } from "./edge-gateway-target.ts";
 import { objectGb, type Usage, usdOfMillion } from "./prices.ts";
+import { withWorker } from "./with-worker.ts";
 
 /** The use of requests of one kind, and the price of a million of them. */
 export interface CostReading {
