@@ -3,8 +3,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "@inference/protocol/testing/seed";
+import { configure } from "@inference/provider-simulator/control";
 import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
 import type { TestAccount } from "../fund.ts";
+import { billed } from "../settlement/audit.ts";
 import { type Audit, auditDatabase } from "./audit.ts";
 import { type Books, bookAccount } from "./books.ts";
 import { makeDeliveries } from "./deliveries.ts";
@@ -106,7 +108,7 @@ async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: numbe
   let loaded = 0;
   for (let kill = 0; kill < kills; kill++) {
     // The provider's records come too late in two lives of four. Only checkpoints then show the killed requests.
-    await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
+    configure(provider.simulator, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
     const gateway = launch();
     if (kill % 7 === 2) await sleep(chance() * 700);
     else if (kill % 4 === 1) await live(gateway, recorder, longStreams(keys));
@@ -128,7 +130,7 @@ async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: numbe
     if (kill % 3 === 2) makeRoom(chain, books);
   }
 
-  await configure(provider, { historyDelayMs: 0 });
+  configure(provider.simulator, { historyDelayMs: 0 });
   const last = launch();
   const sweptMs = await nothingHeld(await last.url, keys);
   await sleep(DELIVERED_MS);
@@ -141,12 +143,12 @@ async function killAgainAndAgain(world: World, living: Set<Mortal>, kills: numbe
   assert.equal(books.undelivered, 0);
   const late = checkAcknowledged(database, recorder.acknowledged, { dead: false, ...host });
   const bases = checkOrphans(database, left);
-  const billed = await checkBills(database, provider);
+  const compared = checkBills(database, provider);
   database.close();
   const refused = Object.fromEntries(recorder.refused);
   console.log(
     `${kills} kills: ${recorder.acknowledged.length} acknowledged answers compared (${late} streams cut off after ` +
-      `their last event), ${books.receipts} receipts, ${billed} held against the provider's bill, ` +
+      `their last event), ${books.receipts} receipts, ${compared} held against the provider's bill, ` +
       `${left.size} orphans ended ${JSON.stringify(bases)}, the last of them in ${Math.round(sweptMs)} ms, ` +
       `refused ${JSON.stringify(refused)}`,
   );
@@ -299,12 +301,8 @@ function checkOrphans(database: DatabaseSync, left: ReadonlyMap<string, Left>): 
 /**
  * A charge by the provider's usage, from the answer or from its record, equals the provider's bill. Answers how many.
  */
-async function checkBills(database: DatabaseSync, provider: ProviderSimulator): Promise<number> {
-  const response = await fetch(`${provider.controlUrl}/requests?limit=200000`);
-  const { data } = (await response.json()) as {
-    data: { requestId: string | null; billed: { nanoUsd: string } | null }[];
-  };
-  const bills = new Map(data.map(({ requestId, billed }) => [requestId, Number(billed?.nanoUsd ?? 0)]));
+function checkBills(database: DatabaseSync, provider: ProviderSimulator): number {
+  const bills = new Map(provider.simulator.records.select(() => true, 200_000).map((it) => [it.requestId, billed(it)]));
   let compared = 0;
   for (const { id, basis, upstreamId, chargeNanoUsd } of readReceipts(database).values()) {
     if (basis !== "usage" && basis !== "record") continue;
@@ -366,13 +364,4 @@ async function nothingHeld(url: string, keys: readonly TestAccount[]): Promise<n
 /** Raises the ceiling to what is spent and a little more, so that it binds again and again. */
 function makeRoom(chain: EmptyChain, { settledNanoUsd, heldNanoUsd }: Audit): void {
   chain.setCeiling(settledNanoUsd + heldNanoUsd + CEILING_ROOM);
-}
-
-async function configure(provider: ProviderSimulator, settings: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${provider.controlUrl}/config`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(settings),
-  });
-  assert.equal(response.status, 200, await response.text());
 }

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chat, lastRecord, type ShownRecord, start } from "./client.ts";
+import { chat, lastRecord, start } from "./client.ts";
+import type { RequestRecord } from "./record.ts";
 import type { ProviderSimulator } from "./server.ts";
 
 // sim-large: 1,000 prompt tokens at 2.5 and each completion token at 10 dollars a million.
 const PROMPT = 2_500_000_000_000_000n;
 const TOKEN = 10_000_000_000_000n;
 
-async function leaveMidStream(provider: ProviderSimulator): Promise<ShownRecord> {
+async function leaveMidStream(provider: ProviderSimulator): Promise<RequestRecord> {
   const heard = await chat(
     provider,
     "sim-large",
@@ -27,10 +28,10 @@ test("an abort in mid-stream is recorded with the tokens sent, and billed by the
   };
   for (const abortBilling of ["full", "partial", "none"] as const) {
     await using provider = await start({ abortBilling });
-    const { aborted, billed, unitsSent } = await leaveMidStream(provider);
+    const { aborted, billedAtto, unitsSent } = await leaveMidStream(provider);
     assert.ok(aborted !== null && aborted.unitsSent > 0 && aborted.unitsSent < 200);
     assert.equal(aborted.unitsSent, unitsSent);
-    assert.equal(billed?.attoUsd, String(expected[abortBilling](unitsSent)));
+    assert.equal(billedAtto, expected[abortBilling](unitsSent));
   }
 });
 
@@ -47,9 +48,9 @@ test("an abort before any byte costs the whole answer or nothing", async () => {
         { leaveWhen: () => provider.simulator.records.select(() => true, 1).length > 0 },
       );
       assert.equal(heard.status, 0);
-      const { aborted, billed } = await lastRecord(provider);
+      const { aborted, billedAtto } = await lastRecord(provider);
       assert.equal(aborted?.unitsSent, 0);
-      assert.equal(billed?.attoUsd, String(expected[abortBilling]));
+      assert.equal(billedAtto, expected[abortBilling]);
     }
   }
 });
@@ -64,17 +65,17 @@ test("a stalled answer is ended and billed as an abort by the client that leaves
     { leaveAtBytes: 1000 },
   );
   assert.equal(heard.complete, false);
-  const { aborted, billed } = await lastRecord(provider);
+  const { aborted, billedAtto } = await lastRecord(provider);
   assert.equal(aborted?.unitsSent, 5);
-  assert.equal(billed?.attoUsd, String(PROMPT + 5n * TOKEN));
+  assert.equal(billedAtto, PROMPT + 5n * TOKEN);
 });
 
 test("an answer that was heard to its end is no abort", async () => {
   await using provider = await start({ abortBilling: "none" });
   await chat(provider, "sim-large", "[[prompt=1000]]", { stream: true });
-  const { aborted, billed } = await lastRecord(provider);
+  const { aborted, billedAtto } = await lastRecord(provider);
   assert.equal(aborted, null);
-  assert.equal(billed?.attoUsd, String(PROMPT + 20n * TOKEN));
+  assert.equal(billedAtto, PROMPT + 20n * TOKEN);
 });
 
 test("an endless answer is billed for what went out, past the maximum", async () => {
@@ -86,7 +87,7 @@ test("an endless answer is billed for what went out, past the maximum", async ()
     { stream: true, max_tokens: 5 },
     { leaveAtBytes: 50_000 },
   );
-  const { aborted, billed } = await lastRecord(provider);
+  const { aborted, billedAtto } = await lastRecord(provider);
   assert.ok(aborted !== null && aborted.unitsSent > 5);
-  assert.equal(billed?.attoUsd, String(PROMPT + BigInt(aborted.unitsSent) * TOKEN));
+  assert.equal(billedAtto, PROMPT + BigInt(aborted.unitsSent) * TOKEN);
 });

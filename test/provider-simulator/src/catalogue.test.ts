@@ -38,39 +38,6 @@ test("the catalogue is open, lists text models by default, and filters by type",
   }
 });
 
-test("every shape of price is there", async () => {
-  await using provider = await start();
-  const rows = new Map((await listing(provider, "?type=all")).data.map((row) => [row.id, row.model_spec]));
-  const pricing = (id: string): Record<string, Record<string, unknown>> => rows.get(id)?.pricing ?? {};
-  assert.deepEqual(pricing("sim-small"), { input: { usd: 0.15, diem: 0.15 }, output: { usd: 0.6, diem: 0.6 } });
-  assert.deepEqual(pricing("sim-cached").cache_write, { usd: 1.925, diem: 1.925 });
-  assert.equal(pricing("sim-extended").extended?.context_token_threshold, 200_000);
-  assert.deepEqual(pricing("sim-extended").extended?.output, { usd: 22.5, diem: 22.5 });
-  assert.deepEqual(pricing("sim-free").input, { usd: 0, diem: 0 });
-  assert.equal(pricing("sim-noisy").input?.usd, 0.009200000000000002);
-  assert.equal(pricing("sim-fine").input?.usd, 0.26666667);
-  assert.equal(rows.get("sim-unpriced")?.pricing, undefined);
-  assert.equal(rows.get("sim-video")?.pricing, undefined);
-  assert.deepEqual(pricing("sim-image").upscale?.["4x"], { usd: 0.08, diem: 0.08 });
-  assert.deepEqual(pricing("sim-image-sizes").resolutions?.["2K"], { usd: 0.23, diem: 0.23 });
-  assert.deepEqual(Object.keys(pricing("sim-image-quality").quality ?? {}), ["1K", "2K", "4K"]);
-  assert.deepEqual(Object.keys(pricing("sim-speech")), ["input"]);
-  assert.equal(pricing("sim-transcribe").per_audio_second?.usd, 0.00003148);
-});
-
-test("traits, compatibility and styles are open reads", async () => {
-  await using provider = await start();
-  const read = async (path: string): Promise<{ data: Record<string, string> }> =>
-    json(await ask(provider.url + path, { key: null }));
-  assert.equal((await read("/models/traits")).data.fastest, "alder-4b");
-  assert.equal((await read("/models/traits?type=image")).data.default, "heath-image");
-  assert.equal(
-    (await read("/models/compatibility_mapping?type=embedding")).data["text-embedding-ada-002"],
-    "hawthorn-embed",
-  );
-  assert.ok(Array.isArray((await read("/image/styles")).data));
-});
-
 test("the catalogue for people has usable models with prices, and no models for tests", async () => {
   const provider = await startProviderSimulator({ simulatorFaults: 0, answerText: "english" });
   try {

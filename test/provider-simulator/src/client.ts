@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, request } from "node:http";
+import type { RequestRecord } from "./record.ts";
 import { type ProviderSimulator, startProviderSimulator } from "./server.ts";
 import { DEFAULT_ADMIN_KEY, DEFAULT_MASTER_KEY, type SimulatorOptions } from "./simulator.ts";
 
@@ -144,27 +145,10 @@ export function said(heard: Heard): string {
     .join("");
 }
 
-export interface ShownRecord {
-  readonly path: string;
-  readonly model: string | null;
-  readonly status: number | null;
-  readonly fault: string | null;
-  readonly unitsSent: number;
-  readonly requestId: string | null;
-  readonly aborted: { readonly unitsSent: number } | null;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
-  readonly billed: { readonly attoUsd: string; readonly nanoUsd: string } | null;
-  readonly authorization: string | null;
-  readonly equalsMasterKey: boolean;
-  readonly headers: readonly string[] | null;
-  readonly body: string | null;
-}
-
 /** The newest record, once its request has come to an end. */
-export async function lastRecord(provider: ProviderSimulator): Promise<ShownRecord> {
+export async function lastRecord(provider: ProviderSimulator): Promise<RequestRecord> {
   while (provider.simulator.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 2));
-  const heard = await ask(`${provider.controlUrl}/requests?limit=1`);
-  const record = json<{ data: ShownRecord[] }>(heard).data[0];
+  const record = provider.simulator.records.select(() => true, 1)[0];
   if (record === undefined) throw new Error("nothing was recorded");
   return record;
 }
@@ -172,14 +156,4 @@ export async function lastRecord(provider: ProviderSimulator): Promise<ShownReco
 export async function configure(provider: ProviderSimulator, settings: unknown): Promise<void> {
   const heard = await ask(`${provider.controlUrl}/config`, { body: settings });
   if (heard.status !== 200) throw new Error(heard.text);
-}
-
-export interface ShownBill {
-  readonly requests: number;
-  readonly attoUsd: string;
-  readonly nanoUsd: string;
-}
-
-export async function readBill(provider: ProviderSimulator): Promise<ShownBill> {
-  return json(await ask(`${provider.controlUrl}/bill`));
 }

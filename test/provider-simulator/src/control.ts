@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody } from "./body.ts";
 import { priceFromWire } from "./pricing.ts";
-import { recordToJson } from "./record.ts";
 import { isSettingName, readPlacedFault, readSettings } from "./settings.ts";
 import type { Simulator } from "./simulator.ts";
 import { type Body, isObject, parseJsonObject } from "./validate.ts";
@@ -14,7 +13,7 @@ export async function handleControl(sim: Simulator, request: IncomingMessage, re
   let status = 200;
   let body: unknown;
   try {
-    body = answer(sim, route, url.searchParams, (await readBody(request))?.toString() ?? "");
+    body = answer(sim, route, (await readBody(request))?.toString() ?? "");
   } catch (error) {
     status = 400;
     body = { error: error instanceof Error ? error.message : String(error) };
@@ -23,14 +22,8 @@ export async function handleControl(sim: Simulator, request: IncomingMessage, re
   response.end(JSON.stringify(body));
 }
 
-function answer(sim: Simulator, route: string, query: URLSearchParams, text: string): unknown {
+function answer(sim: Simulator, route: string, text: string): unknown {
   switch (route) {
-    case "GET /bill": {
-      const { requests, atto, nano } = sim.ledger.totals;
-      return { requests, attoUsd: atto.toString(), nanoUsd: nano.toString() };
-    }
-    case "GET /requests":
-      return { data: sim.records.select(() => true, Number(query.get("limit") ?? "1000")).map(recordToJson) };
     case "POST /config":
       configure(sim, parseJsonObject(text));
       return sim.settings;
@@ -42,7 +35,7 @@ function answer(sim: Simulator, route: string, query: URLSearchParams, text: str
 }
 
 /** Reads the whole body before the first change, so that a wrong value changes nothing. */
-function configure(sim: Simulator, { prices = {}, listed = {}, faults = {}, ...settings }: Body): void {
+export function configure(sim: Simulator, { prices = {}, listed = {}, faults = {}, ...settings }: Body): void {
   const unknown = Object.keys(settings).find((name) => !isSettingName(name));
   if (unknown !== undefined) throw new RangeError(`unknown setting: ${unknown}`);
   const entries = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);

@@ -1,9 +1,22 @@
 import { gzipSync } from "node:zlib";
 import { cut, type Exchange, sendText, sleep, write } from "./exchange.ts";
-import { MAX_HANG_MS } from "./job.ts";
+import { streamShape } from "./faults.ts";
+import { bill, type Job, MAX_HANG_MS } from "./job.ts";
 import type { StreamShape } from "./stream-shape.ts";
 
 const CUT_ENDINGS: ReadonlySet<StreamShape["ending"]> = new Set(["rst", "fin", "stall", "open"]);
+
+/** Bills a job's whole answer, or `units` of it, and sends it in the shape of its fault. */
+export async function deliverJob(
+  job: Job,
+  headers: string[],
+  body: string | Uint8Array,
+  units = job.units,
+): Promise<void> {
+  bill(job, units);
+  job.x.record.unitsSent = units;
+  await deliver(job.x, headers, body, streamShape(job.fault));
+}
 
 /** Sends a whole body in the shape: complete, compressed, half and then cut or silent, or byte by byte. */
 export async function deliver(

@@ -1,11 +1,9 @@
-import { deliver } from "./deliver.ts";
+import { deliverJob } from "./deliver.ts";
 import { schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
 import { falseUsage, streamShape } from "./faults.ts";
-import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
-import { readMarkers } from "./markers.ts";
+import { type Job, modelOf, planJob, run } from "./job.ts";
 import { inputLines, type Usage } from "./pricing.ts";
-import type { StreamShape } from "./stream-shape.ts";
 import { countTokens } from "./tokens.ts";
 import * as is from "./validate.ts";
 
@@ -27,31 +25,19 @@ export async function embeddings(x: Exchange, body: is.Body): Promise<void> {
   const texts = textsOf(body.input);
   const dimensions = dimensionsOf(body, model.seed.spec ?? {});
   const promptTokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
-  const markers = readMarkers(texts.join("\n"));
-  const fault = chooseFault(x, markers, model);
   const usage: Usage = { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
-  const job: Job = {
-    x,
-    model,
-    markers,
-    fault,
-    requestId: x.rayId,
-    units: promptTokens,
-    lines: (units) => inputLines(`${model.id}-embedding-input-mtoken`, model.pricing, units),
-    usage: () => usage,
-  };
+  const lines = (units: number) => inputLines(`${model.id}-embedding-input-mtoken`, model.pricing, units);
+  const job: Job = { ...planJob(x, model, texts.join("\n"), { units: promptTokens, lines }), usage: () => usage };
+  const { fault } = job;
   await run(job, async () => {
-    bill(job, job.units);
-    x.record.unitsSent = job.units;
-    const shape = streamShape(fault);
     const data = texts.map((text, index) => embeddingJson(text, index, dimensions, body.encoding_format === "base64"));
-    const json = `{"object":"list","model":"${model.id}","data":[${data.join(",")}]${usageField(fault, shape, usage)}}`;
-    await deliver(x, providerHeaders(x, "application/json; charset=utf-8", model), json, shape);
+    const json = `{"object":"list","model":"${model.id}","data":[${data.join(",")}]${usageField(fault, usage)}}`;
+    await deliverJob(job, providerHeaders(x, "application/json; charset=utf-8", model), json);
   });
 }
 
-function usageField(fault: string | null, shape: StreamShape, usage: Usage): string {
-  if (shape.usage === "none") return "";
+function usageField(fault: string | null, usage: Usage): string {
+  if (streamShape(fault).usage === "none") return "";
   if (fault === "usage-null-everywhere") return ',"usage":null';
   const plain = `{"prompt_tokens":${usage.promptTokens},"total_tokens":${usage.promptTokens}}`;
   return `,"usage":${falseUsage(fault, usage) ?? plain}`;

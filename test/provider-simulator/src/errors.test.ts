@@ -113,19 +113,6 @@ test("the error budget counts no 429 and no 5xx, forgets after 30 seconds, and c
   assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
 });
 
-test("requests a minute are limited for each model, when the setting says so", async () => {
-  let time = NOON;
-  await using provider = await start({ clock: () => time, requestsPerMinute: 2 });
-  const statuses: number[] = [];
-  for (let i = 0; i < 3; i++) statuses.push((await chat(provider, "sim-small", "hi")).status);
-  assert.deepEqual(statuses, [200, 200, 429]);
-  const { headers } = await chat(provider, "sim-large", "hi");
-  assert.equal(headers["x-ratelimit-limit-requests"], "2");
-  assert.equal(headers["x-ratelimit-remaining-requests"], "1");
-  time += 60_000;
-  assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
-});
-
 test("answers carry the provider's headers", async () => {
   await using provider = await start();
   const { headers } = await chat(provider, "sim-small", "hi");

@@ -26,7 +26,7 @@ async function meet(provider: ProviderSimulator, fault: string, stream = false, 
 }
 
 async function billed(provider: ProviderSimulator): Promise<number> {
-  return Number((await lastRecord(provider)).billed?.nanoUsd);
+  return Number((await lastRecord(provider)).billedAtto) / 1e9;
 }
 
 /** A fault model costs 1 and 2 dollars a million: 100 prompt tokens and `tokens` of completion, in nano-dollars. */

@@ -1,11 +1,9 @@
 import type { Model } from "./catalogue.ts";
-import { deliver } from "./deliver.ts";
+import { deliverJob } from "./deliver.ts";
 import { schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
-import { streamShape } from "./faults.ts";
 import { type ImageFormat, imageBytes } from "./image-bytes.ts";
-import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
-import { readMarkers } from "./markers.ts";
+import { modelOf, planJob, run } from "./job.ts";
 import { type ChargeLine, chargeLine, type PriceSpec, rate } from "./pricing.ts";
 import * as is from "./validate.ts";
 import { HEADER_PREFIX } from "./wire.ts";
@@ -52,27 +50,15 @@ export async function imageUpscale(x: Exchange, body: is.Body): Promise<void> {
 async function makeImage(
   x: Exchange,
   model: Model,
-  { lines, format, markers: text }: { lines: ChargeLine[]; format: ImageFormat; markers: string },
+  { lines, format, markers }: { lines: ChargeLine[]; format: ImageFormat; markers: string },
 ): Promise<void> {
-  const markers = readMarkers(text);
-  const job: Job = {
-    x,
-    model,
-    markers,
-    fault: chooseFault(x, markers, model),
-    requestId: x.rayId,
-    units: 1,
-    lines: (units) => (units === 0 ? [] : lines),
-    usage: () => null,
-  };
+  const job = planJob(x, model, markers, { units: 1, lines: (units) => (units === 0 ? [] : lines) });
   await run(job, async () => {
     const isBlocked = job.fault === "image-violation";
     const headers = providerHeaders(x, `image/${format}`, model);
     if (isBlocked) headers.push(`${HEADER_PREFIX}is-content-violation`, "true");
-    x.record.unitsSent = isBlocked ? 0 : 1;
-    bill(job, x.record.unitsSent);
     const atLeast = job.fault === "image-large" ? x.sim.settings.largeImageBytes : 0;
-    await deliver(x, headers, imageBytes(format, x.sim.seed, atLeast), streamShape(job.fault));
+    await deliverJob(job, headers, imageBytes(format, x.sim.seed, atLeast), isBlocked ? 0 : 1);
   });
 }
 

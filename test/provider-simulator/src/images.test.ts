@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { json, lastRecord, post, start } from "./client.ts";
-import type { ProviderSimulator } from "./server.ts";
-import { HEADER_PREFIX } from "./wire.ts";
 
+const NANO = 1_000_000_000n;
 const PNG = [0x89, 0x50, 0x4e, 0x47];
-
-async function cents(provider: ProviderSimulator, body: Record<string, unknown>): Promise<number> {
-  const heard = await post(provider, "/image/generate", { prompt: "a harbour", ...body });
-  assert.equal(heard.status, 200, heard.text);
-  return Number((await lastRecord(provider)).billed?.nanoUsd) / 1e7;
-}
 
 test("an image answer is base64 in JSON, without usage or cost, and one image a variant", async () => {
   await using provider = await start();
@@ -25,7 +18,7 @@ test("an image answer is base64 in JSON, without usage or cost, and one image a 
   assert.match(answer.id, /^generate-image-/);
   assert.equal(new Set(answer.images).size, 3);
   for (const image of answer.images) assert.deepEqual([...Buffer.from(image, "base64").subarray(0, 4)], PNG);
-  assert.equal(Number((await lastRecord(provider)).billed?.nanoUsd), 30_000_000);
+  assert.equal((await lastRecord(provider)).billedAtto, 30_000_000n * NANO);
 });
 
 test("return_binary gives the picture itself, in the format asked for", async () => {
@@ -47,31 +40,6 @@ test("return_binary gives the picture itself, in the format asked for", async ()
     variants: 2,
   });
   assert.equal(two.status, 400);
-});
-
-test("the price depends on resolution, quality and variants only", async () => {
-  await using provider = await start();
-  assert.equal(
-    await cents(provider, { model: "sim-image", steps: 50, width: 1280, height: 1280, resolution: "4K" }),
-    1,
-  );
-  assert.equal(await cents(provider, { model: "sim-image", enhance_prompt: true, variants: 2 }), 2);
-  assert.equal(await cents(provider, { model: "sim-image-sizes" }), 17);
-  assert.equal(await cents(provider, { model: "sim-image-sizes", resolution: "4K", variants: 4 }), 160);
-  assert.equal(await cents(provider, { model: "sim-image-quality" }), 26);
-  assert.equal(await cents(provider, { model: "sim-image-quality", quality: "low" }), 2);
-  assert.equal(await cents(provider, { model: "sim-image-quality", resolution: "2K", quality: "medium" }), 13);
-});
-
-test("a blocked image is a 200 with a header, and is not billed; a blurred one is", async () => {
-  await using provider = await start();
-  const blocked = await post(provider, "/image/generate", { model: "fault-image-violation", prompt: "x" });
-  assert.equal(blocked.status, 200);
-  assert.equal(blocked.headers[`${HEADER_PREFIX}is-content-violation`], "true");
-  assert.equal((await lastRecord(provider)).billed?.attoUsd, "0");
-  const blurred = await post(provider, "/image/generate", { model: "fault-image-blurred", prompt: "x" });
-  assert.equal(blurred.headers[`${HEADER_PREFIX}is-blurred`], "true");
-  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "10000000");
 });
 
 test("a large image is as large as the setting says, and a cut one arrives in half", async () => {
@@ -124,7 +92,7 @@ test("the OpenAI shape answers b64_json or a data URL, takes one image only, and
     await post(provider, "/images/generations", body),
   );
   assert.deepEqual([...Buffer.from(plain.data[0]?.b64_json ?? "", "base64").subarray(0, 4)], PNG);
-  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "260000000");
+  assert.equal((await lastRecord(provider)).billedAtto, 260_000_000n * NANO);
   const asUrl = await post(provider, "/images/generations", { ...body, response_format: "url", output_format: "jpeg" });
   assert.match(json<{ data: { url: string }[] }>(asUrl).data[0]?.url ?? "", /^data:image\/jpeg;base64,\/9j/);
   for (const [field, value] of [

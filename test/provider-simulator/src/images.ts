@@ -1,11 +1,9 @@
 import type { Model } from "./catalogue.ts";
-import { deliver } from "./deliver.ts";
+import { deliverJob } from "./deliver.ts";
 import { schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
-import { streamShape } from "./faults.ts";
 import { type ImageFormat, imageBytes } from "./image-bytes.ts";
-import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
-import { readMarkers } from "./markers.ts";
+import { type Job, modelOf, planJob, run } from "./job.ts";
 import { chargeLine, imageRate } from "./pricing.ts";
 import * as is from "./validate.ts";
 import { HEADER_PREFIX } from "./wire.ts";
@@ -120,18 +118,9 @@ function planImages(x: Exchange, model: Model, wanted: Wanted): ImageJob {
   const quality = pick("quality", wanted.quality, rules.qualities, rules.defaultQuality);
   const price = imageRate(model.pricing, resolution, quality);
   if (price === null) throw new Error(`no price for ${model.id} at ${resolution} ${quality}`);
-  const markers = readMarkers(wanted.prompt);
-  return {
-    x,
-    model,
-    wanted,
-    markers,
-    fault: chooseFault(x, markers, model),
-    requestId: `generate-image-${x.sim.seedText}${x.sequence}`,
-    units: wanted.count,
-    lines: (units) => (units === 0 ? [] : [chargeLine(`${model.id}-image-unit`, units, 1, price)]),
-    usage: () => null,
-  };
+  const lines = (units: number) => (units === 0 ? [] : [chargeLine(`${model.id}-image-unit`, units, 1, price)]);
+  const requestId = `generate-image-${x.sim.seedText}${x.sequence}`;
+  return { ...planJob(x, model, wanted.prompt, { units: wanted.count, lines }), requestId, wanted };
 }
 
 async function runImages(
@@ -145,9 +134,7 @@ async function runImages(
     const headers = providerHeaders(x, type, job.model);
     if (isBlocked) headers.push(`${HEADER_PREFIX}is-content-violation`, "true");
     if (fault === "image-blurred") headers.push(`${HEADER_PREFIX}is-blurred`, "true");
-    x.record.unitsSent = isBlocked ? 0 : job.units;
-    bill(job, x.record.unitsSent);
-    await deliver(x, headers, body, streamShape(fault));
+    await deliverJob(job, headers, body, isBlocked ? 0 : job.units);
   });
 }
 

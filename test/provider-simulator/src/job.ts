@@ -4,7 +4,7 @@ import type { ModelType } from "./catalogue-data.ts";
 import { MODEL_NOT_FOUND, WireError } from "./errors.ts";
 import { cut, type Exchange, sendAnswer, sleep, waitAt } from "./exchange.ts";
 import { FAULTS } from "./faults.ts";
-import { type Markers, markerNumber } from "./markers.ts";
+import { type Markers, markerNumber, readMarkers } from "./markers.ts";
 import type { ChargeLine, Usage } from "./pricing.ts";
 import { type Body, stringField } from "./validate.ts";
 
@@ -24,6 +24,12 @@ export interface Job {
   readonly units: number;
   lines(units: number): ChargeLine[];
   usage(units: number): Usage | null;
+}
+
+/** Work with the markers of a text, and without token counts. */
+export function planJob(x: Exchange, model: Model, text: string, work: Pick<Job, "units" | "lines">): Job {
+  const markers = readMarkers(text);
+  return { x, model, markers, fault: chooseFault(x, markers, model), requestId: x.rayId, usage: () => null, ...work };
 }
 
 export function modelOf(x: Exchange, body: Body, type: ModelType): Model {

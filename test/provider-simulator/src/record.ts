@@ -1,4 +1,3 @@
-import { nanoRoundedUp } from "./decimal.ts";
 import type { Usage } from "./pricing.ts";
 
 const MAX_RECORDS = 200_000;
@@ -81,11 +80,4 @@ function sizeOf(record: RequestRecord): number {
   let chars = record.body?.length ?? 0;
   for (const part of record.headers ?? []) chars += part.length;
   return chars;
-}
-
-/** The form of `GET /__simulator/requests`. */
-export function recordToJson({ billedAtto, ...record }: RequestRecord): Record<string, unknown> {
-  const billed =
-    billedAtto === null ? null : { attoUsd: billedAtto.toString(), nanoUsd: nanoRoundedUp(billedAtto).toString() };
-  return { ...record, billed };
 }

@@ -1,10 +1,9 @@
 import type { Model } from "./catalogue.ts";
-import { deliver } from "./deliver.ts";
+import { deliverJob } from "./deliver.ts";
 import { plainError, schemaError, WireError } from "./errors.ts";
 import { cut, type Exchange, providerHeaders, sendAnswer, sendText, sleep, write } from "./exchange.ts";
-import { streamShape } from "./faults.ts";
-import { bill, billStopped, chooseFault, type Job, modelOf, run } from "./job.ts";
-import { markerNumber, readMarkers } from "./markers.ts";
+import { bill, billStopped, type Job, modelOf, planJob, run } from "./job.ts";
+import { markerNumber } from "./markers.ts";
 import { inputLines } from "./pricing.ts";
 import { startPosition } from "./tokens.ts";
 import * as is from "./validate.ts";
@@ -43,18 +42,9 @@ export async function audioSpeech(x: Exchange, body: is.Body): Promise<void> {
   choose(model, body, "voice", "voices", "default_voice");
   const format = choose(model, body, "response_format", "supported_formats", "default_format");
   const input = is.stringField(body, "input") ?? "";
-  const markers = readMarkers(input);
-  const job: SpeechJob = {
-    x,
-    model,
-    markers,
-    fault: chooseFault(x, markers, model),
-    audio: makeAudio(startPosition(x.sim.seed, input), input.length),
-    requestId: x.rayId,
-    units: input.length,
-    lines: (units) => inputLines(`${model.id}-tts-input-mchar`, model.pricing, units),
-    usage: () => null,
-  };
+  const lines = (units: number) => inputLines(`${model.id}-tts-input-mchar`, model.pricing, units);
+  const audio = makeAudio(startPosition(x.sim.seed, input), input.length);
+  const job: SpeechJob = { ...planJob(x, model, input, { units: input.length, lines }), audio };
   await run(job, () => speak(job, TYPES[format] ?? "application/octet-stream", body.streaming === true));
 }
 
@@ -70,9 +60,7 @@ async function speak(job: SpeechJob, type: string, streaming: boolean): Promise<
     return sendText(x, 200, headers, "");
   }
   if (streaming || fault === "speech-cut") return speakInPieces(job, headers, streaming);
-  bill(job, job.units);
-  x.record.unitsSent = job.units;
-  await deliver(x, headers, audio, streamShape(fault));
+  await deliverJob(job, headers, audio);
 }
 
 async function speakInPieces(job: SpeechJob, headers: string[], streaming: boolean): Promise<void> {

@@ -1,8 +1,7 @@
-import { deliver } from "./deliver.ts";
+import { deliverJob } from "./deliver.ts";
 import { type Exchange, providerHeaders } from "./exchange.ts";
-import { streamShape } from "./faults.ts";
 import { textIn } from "./form.ts";
-import { bill, chooseFault, type Job, modelOf, run } from "./job.ts";
+import { modelOf, planJob, run } from "./job.ts";
 import { markerNumber, readMarkers } from "./markers.ts";
 import { chargeLine, rate } from "./pricing.ts";
 import * as is from "./validate.ts";
@@ -23,20 +22,13 @@ export async function audioTranscriptions(x: Exchange, body: is.Body): Promise<v
   is.checkBody(body, SCHEMA, ["file", "model"]);
   const model = modelOf(x, body, "asr");
   const file = body.file as Buffer;
-  const markers = readMarkers(textIn(file));
+  const heard = textIn(file);
+  const markers = readMarkers(heard);
   const stated = markerNumber(markers, "milliseconds");
   const units = stated ?? Math.ceil(secondsOf(file) * 1000);
   const price = model.pricing.per_audio_second;
-  const job: Job = {
-    x,
-    model,
-    markers,
-    fault: chooseFault(x, markers, model),
-    requestId: x.rayId,
-    units,
-    lines: (ms) => (ms === 0 ? [] : [chargeLine(`${model.id}-asr-second`, ms, 1000, rate(String(price)))]),
-    usage: () => null,
-  };
+  const lines = (ms: number) => (ms === 0 ? [] : [chargeLine(`${model.id}-asr-second`, ms, 1000, rate(String(price)))]);
+  const job = planJob(x, model, heard, { units, lines });
   const text = markers.has("silence") ? "" : `A transcript of ${file.length} bytes.`;
   const timestamps = { segment: [{ text, start: 0, end: units / 1000 }] };
   const isText = body.response_format === "text";
@@ -46,10 +38,8 @@ export async function audioTranscriptions(x: Exchange, body: is.Body): Promise<v
     ...(body.timestamps === "true" ? { timestamps } : {}),
   };
   await run(job, async () => {
-    bill(job, units);
-    x.record.unitsSent = units;
     const type = isText ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
-    await deliver(x, providerHeaders(x, type, model), isText ? text : JSON.stringify(answer), streamShape(job.fault));
+    await deliverJob(job, providerHeaders(x, type, model), isText ? text : JSON.stringify(answer));
   });
 }
 
