@@ -1,18 +1,8 @@
-import { receiptOf } from "@inference/contracts/receipt";
+import { confirm, connectDeployer, send } from "@inference/contracts/deployer";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
-import {
-  type Address,
-  createPublicClient,
-  createWalletClient,
-  erc20Abi,
-  type Hex,
-  http,
-  parseEther,
-  parseEventLogs,
-} from "viem";
+import { type Address, erc20Abi, type Hex, parseEther, parseEventLogs } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
 import type { Chain } from "./chain.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
@@ -41,49 +31,35 @@ export const AGENT = {
 
 /** Creates an agent on the primary chain with an owner, a computer and stake. Throws {@link DevnetError}. */
 export async function createAgent(
-  { rpcUrl, chainId }: Pick<Chain, "rpcUrl" | "chainId">,
+  { rpcUrl }: Pick<Chain, "rpcUrl">,
   { deployment, name }: { deployment: ChainDeployment; name: string },
 ): Promise<Agent> {
   const [ownerKey, computerKey] = [generatePrivateKey(), generatePrivateKey()];
   const [owner, computer] = [privateKeyToAccount(ownerKey), privateKeyToAccount(computerKey)];
-  const options = { chain: { ...foundry, id: chainId }, transport: http(rpcUrl) };
-  const reader = createPublicClient({ ...options, pollingInterval: 5 });
-  const issuer = createWalletClient({ ...options, account: roles.deployer });
-  const writer = createWalletClient({ ...options, account: owner });
-  const done = async (what: string, hash: Hex) => {
-    const receipt = await receiptOf(reader, hash);
-    if (receipt.status !== "success") throw new DevnetError(`The agent's ${what} reverted in transaction ${hash}.`);
-    return receipt;
-  };
+  const issuer = await connectDeployer({ rpcUrl, account: roles.deployer });
+  const writer = await connectDeployer({ rpcUrl, account: owner });
   const registry = { address: contract(deployment, "agentRegistry"), abi: agentRegistryAbi } as const;
   const pool = { address: contract(deployment, "inferencePool"), abi: inferencePoolAbi } as const;
   const stakingToken = contract(deployment, "stakingToken");
   const stake = parseEther(String(AGENT.stakedUnits));
 
   const gas = parseEther(String(AGENT.coins));
-  await done("gas", await issuer.sendTransaction({ to: owner.address, value: gas }));
+  await confirm(issuer, "gas", await issuer.writer.sendTransaction({ to: owner.address, value: gas }));
   await fundLocalToken({ rpcUrl, token: stakingToken, issuer: roles.deployer, to: owner.address, amount: stake });
   const terms = [name, name.replace(" ", "").toUpperCase(), parseEther(String(AGENT.supply)), owner.address] as const;
-  const creation = await writer.writeContract({ ...registry, functionName: "create", args: terms });
-  const { logs } = await done("creation", creation);
+  const { logs } = await send(writer, { ...registry, functionName: "create", args: terms });
   const [created] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
   if (created === undefined) throw new DevnetError("The registry created no agent.");
   const { agentToken: token, safe, treasury } = created.args;
 
   // The computer proves that it belongs to this agent: nobody can name another's key.
   const claim = [token, owner.address, computer.address] as const;
-  const digest = await reader.readContract({ ...registry, functionName: "computerDigest", args: claim });
+  const digest = await writer.reader.readContract({ ...registry, functionName: "computerDigest", args: claim });
   const named = [token, computer.address, await computer.sign({ hash: digest })] as const;
-  await done("computer", await writer.writeContract({ ...registry, functionName: "setComputer", args: named }));
+  await send(writer, { ...registry, functionName: "setComputer", args: named });
 
-  const approval = {
-    address: stakingToken,
-    abi: erc20Abi,
-    functionName: "approve",
-    args: [pool.address, stake],
-  } as const;
-  await done("approval", await writer.writeContract(approval));
-  await done("stake", await writer.writeContract({ ...pool, functionName: "enterFor", args: [token, stake] }));
+  await send(writer, { address: stakingToken, abi: erc20Abi, functionName: "approve", args: [pool.address, stake] });
+  await send(writer, { ...pool, functionName: "enterFor", args: [token, stake] });
   return {
     ...{ name, token, safe, treasury },
     owner: { address: owner.address, privateKey: ownerKey },

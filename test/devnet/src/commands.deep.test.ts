@@ -12,18 +12,7 @@ import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { decodeChunk } from "@inference/protocol/chunk";
 import { eventually } from "@inference/protocol/testing/eventually";
-import {
-  type Address,
-  createPublicClient,
-  createWalletClient,
-  erc20Abi,
-  hexToBytes,
-  http,
-  maxUint256,
-  parseAbi,
-} from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
+import { type Address, createPublicClient, erc20Abi, hexToBytes, http } from "viem";
 import { AGENT, type Agent } from "./agents.ts";
 import { ask as askDevnet } from "./ask.ts";
 import { requestApiKey } from "./customer.ts";
@@ -33,6 +22,7 @@ import { FAUCET } from "./faucet.ts";
 import type { Secrets } from "./secrets.ts";
 import { chat, readBlock } from "./testing/api.ts";
 import { anyPorts, deployedFolder, temporaryFolder } from "./testing/launch.ts";
+import { swap } from "./testing/market.ts";
 import { testThreeChains } from "./testing/three-chains-suite.ts";
 import { walletOn } from "./testing/wallet.ts";
 import { wallets } from "./wallets.ts";
@@ -85,23 +75,8 @@ test("the faucet gives an address gas, dollars and staking tokens on every chain
 });
 
 test("the token is bought with the swap router beside its market", async () => {
-  const account = privateKeyToAccount(devnet.ready.wallets[4]?.privateKey ?? "0x");
-  const options = { chain: foundry, transport: http(devnet.ready.chains[0]?.rpcUrl) };
-  const reader = createPublicClient({ ...options, pollingInterval: 20 });
-  const writer = createWalletClient({ ...options, account });
-  const [tokenIn, tokenOut] = [at("primary", "stablecoin"), at("primary", "inferenceToken")];
-  const router = at("primary", "swapRouter");
-  const amountIn = 1_000_000n;
-  const approval = { address: tokenIn, abi: erc20Abi, functionName: "approve", args: [router, amountIn] } as const;
-  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(approval) });
-  const swap = { tokenIn, tokenOut, fee: 500, recipient: account.address, deadline: maxUint256 };
-  const limits = { amountIn, amountOutMinimum: 990_000n, sqrtPriceLimitX96: 0n };
-  const abi = parseAbi([
-    "struct Swap { address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline; uint256 amountIn; uint256 amountOutMinimum; uint160 sqrtPriceLimitX96; }",
-    "function exactInputSingle(Swap swap) payable returns (uint256 amountOut)",
-  ]);
-  const call = { address: router, abi, functionName: "exactInputSingle", args: [{ ...swap, ...limits }] } as const;
-  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(call) });
+  const terms = { amountIn: 1_000_000n, amountOutMinimum: 990_000n };
+  await swap(devnet.ready, 4, { from: "stablecoin", to: "inferenceToken", ...terms });
   const bought = await walletOn(devnet.ready, "primary", 4).tokens();
   ok(bought >= 990_000n && bought < 1_000_000n, String(bought));
 });

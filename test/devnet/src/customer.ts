@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { receiptOf } from "@inference/contracts/receipt";
+import { connectDeployer, send } from "@inference/contracts/deployer";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
-import { createPublicClient, createWalletClient, http, type LocalAccount } from "viem";
-import { foundry } from "viem/chains";
+import type { LocalAccount } from "viem";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import type { Chain } from "./chain.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
@@ -14,15 +13,12 @@ import { DevnetError, oneLine } from "./devnet-error.ts";
 
 /** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
 export async function activate(
-  { rpcUrl, chainId }: Pick<Chain, "rpcUrl" | "chainId">,
+  { rpcUrl }: Pick<Chain, "rpcUrl">,
   options: { deployment: Pick<ChainDeployment, "contracts">; wallet: LocalAccount; amount: bigint },
 ): Promise<void> {
   const { deployment, wallet, amount } = options;
-  const chain = { ...foundry, id: chainId };
-  const transport = http(rpcUrl);
-  const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
-  const writer = createWalletClient({ chain, transport, account: wallet });
-  const credit = await reader.readContract({
+  const payer = await connectDeployer({ rpcUrl, account: wallet });
+  const credit = await payer.reader.readContract({
     address: contract(deployment, "inferenceSettlement"),
     abi: inferenceSettlementAbi,
     functionName: "creditNanoUsd",
@@ -30,27 +26,10 @@ export async function activate(
   });
   if (credit > 0n) return;
   const minter = contract(deployment, "tokenMinter");
-  const hashes = [
-    () =>
-      writer.writeContract({
-        address: contract(deployment, "stablecoin"),
-        abi: stablecoinAbi,
-        functionName: "approve",
-        args: [minter, amount],
-      }),
-    () =>
-      writer.writeContract({
-        address: minter,
-        abi: tokenMinterAbi,
-        functionName: "mintAndActivate",
-        args: [amount, wallet.address],
-      }),
-  ];
-  for (const send of hashes) {
-    const hash = await send();
-    const { status } = await receiptOf(reader, hash);
-    if (status !== "success") throw new DevnetError(`The activation reverted in transaction ${hash}.`);
-  }
+  const stablecoin = { address: contract(deployment, "stablecoin"), abi: stablecoinAbi } as const;
+  await send(payer, { ...stablecoin, functionName: "approve", args: [minter, amount] });
+  const minting = { address: minter, abi: tokenMinterAbi, functionName: "mintAndActivate" } as const;
+  await send(payer, { ...minting, args: [amount, wallet.address] });
 }
 
 /** An API key of the wallet's account, for one signed message. */

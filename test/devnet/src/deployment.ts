@@ -1,13 +1,11 @@
 import { deploy as deployContracts, type Stablecoin } from "@inference/contracts/deploy";
+import { confirm, connectDeployer, send } from "@inference/contracts/deployer";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
-import { receiptOf } from "@inference/contracts/receipt";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { ownValue } from "@inference/protocol/own-value";
-import { type Address, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http } from "viem";
-import { foundry } from "viem/chains";
+import { type Address, encodeFunctionData, type Hex } from "viem";
 import type { Chain } from "./chain.ts";
-import { DevnetError } from "./devnet-error.ts";
 import { FINALITY_DEPTH } from "./finality.ts";
 import {
   fundDollars,
@@ -137,20 +135,11 @@ async function fundFloats(site: LocalSite, { primary, secondary1, secondary2 }: 
 
 /** Approves `amount` of the deployer's dollars to the minter, and makes the calls that take them. */
 async function payMinter(
-  { chain: { rpcUrl, chainId }, stablecoin }: LocalSite,
+  { chain: { rpcUrl }, stablecoin }: LocalSite,
   { deployment, amount, calls }: { deployment: ChainDeployment; amount: bigint; calls: readonly Hex[] },
 ): Promise<void> {
-  const chain = { ...foundry, id: chainId };
-  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 5 });
-  const writer = createWalletClient({ account: roles.deployer, chain, transport: http(rpcUrl) });
+  const payer = await connectDeployer({ rpcUrl, account: roles.deployer });
   const to = contract(deployment, "tokenMinter");
-  const approval = { address: stablecoin, abi: stablecoinAbi, functionName: "approve" } as const;
-  const steps = [
-    () => writer.writeContract({ ...approval, args: [to, amount] }),
-    ...calls.map((data) => () => writer.sendTransaction({ to, data })),
-  ];
-  for (const send of steps) {
-    const { status } = await receiptOf(reader, await send());
-    if (status !== "success") throw new DevnetError("The minter did not take the deployer's dollars.");
-  }
+  await send(payer, { address: stablecoin, abi: stablecoinAbi, functionName: "approve", args: [to, amount] });
+  for (const data of calls) await confirm(payer, "the minter", await payer.writer.sendTransaction({ to, data }));
 }

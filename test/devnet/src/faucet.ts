@@ -1,6 +1,5 @@
-import { receiptOf } from "@inference/contracts/receipt";
-import { type Address, createPublicClient, createWalletClient, getAddress, http, isAddress, parseEther } from "viem";
-import { foundry } from "viem/chains";
+import { confirm, connectDeployer } from "@inference/contracts/deployer";
+import { type Address, getAddress, isAddress, parseEther } from "viem";
 import type { Chains } from "./chains.ts";
 import { contract, type Deployment } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
@@ -41,10 +40,9 @@ async function fundOn(
   { chainId, deployment, to }: { chainId: number; deployment: Deployment[LocalChainName]; to: Address },
 ): Promise<void> {
   const { deployer: issuer } = roles;
-  const chain = { ...foundry, id: chainId };
-  const writer = createWalletClient({ account: issuer, chain, transport: http(rpcUrl) });
-  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 5 });
-  await receiptOf(reader, await writer.sendTransaction({ to, value: parseEther(String(FAUCET.coins)) }));
+  const giver = await connectDeployer({ rpcUrl, account: issuer });
+  const coins = parseEther(String(FAUCET.coins));
+  await confirm(giver, "gas", await giver.writer.sendTransaction({ to, value: coins }));
   const site = {
     chain: { chainId, rpcUrl },
     stablecoin: contract(deployment, "stablecoin"),

@@ -9,10 +9,10 @@ import { ask } from "./ask.ts";
 import { ACTIVATED_AMOUNT } from "./devnet.ts";
 import { programs } from "./programs.ts";
 import type { ReadyFile } from "./ready.ts";
-import { creditOnChain, keepActivating } from "./testing/activity.ts";
+import { keepActivating } from "./testing/activity.ts";
 import { chat, readBlock, readCredits } from "./testing/api.ts";
 import { deployedFolder, type Launched, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
-import { walletOn } from "./testing/wallet.ts";
+import { creditOf, walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
 
@@ -103,7 +103,9 @@ test("after a kill amid transactions no process is left, the next start continue
     const credits = await readCredits(again.gatewayUrl, again.apiKey);
     equal(credits.total_usage_nano_usd, usage);
     const total = credits.total_credits_nano_usd;
-    return total > 25_000_000_000 && BigInt(total - usage) === (await creditOnChain(again));
+    return (
+      total > 25_000_000_000 && BigInt(total - usage) === (await creditOf(again, again.wallets[0]?.address ?? "0x"))
+    );
   });
   // The last transfers before the kill may be lost. The others arrive.
   const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];

@@ -41,7 +41,7 @@ export async function shareDevnet(): Promise<TestedDevnet> {
   const wallet = privateKeyToAccount(wallets[0]?.privateKey ?? "0x");
   const { rpcUrl, chainId } = ready.chains[0] ?? { rpcUrl: "", chainId: 0 };
   const deployment = { contracts: ready.contracts.primary ?? {} };
-  await activate({ rpcUrl, chainId }, { deployment, wallet, amount: ACTIVATED_AMOUNT });
+  await activate({ rpcUrl }, { deployment, wallet, amount: ACTIVATED_AMOUNT });
   const apiKey = await requestApiKey({ gatewayUrl, chainId, wallet, name: "devnet", now: Date.now() });
   await awaitCredit(gatewayUrl, apiKey);
   const own = mkdtempSync(join(folder, "share-"));

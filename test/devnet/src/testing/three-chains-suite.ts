@@ -11,7 +11,7 @@ import { foundry } from "viem/chains";
 import type { Devnet } from "../devnet.ts";
 import type { LocalChainName } from "../third-parties/local-chains.ts";
 import { readCredits } from "./api.ts";
-import { walletOn } from "./wallet.ts";
+import { creditOf, walletOn } from "./wallet.ts";
 
 const DOLLAR = 1_000_000n;
 /** The float of each secondary chain in the deployment. */
@@ -73,11 +73,14 @@ export function testThreeChains(running: () => Devnet): void {
         const { gatewayUrl, apiKey } = devnet.ready;
         // The wallet of the API key.
         const there = chain(name, 0);
-        const before = { chain: await creditOf(there.account), gateway: await readCredits(gatewayUrl, apiKey) };
+        const before = {
+          chain: await creditOf(devnet.ready, there.account),
+          gateway: await readCredits(gatewayUrl, apiKey),
+        };
         await there.mint(4n * DOLLAR);
         await there.activateOnBase(4n * DOLLAR);
         equal(await there.tokens(), 0n);
-        await eventually(async () => (await creditOf(there.account)) === before.chain + 4_000_000_000n);
+        await eventually(async () => (await creditOf(devnet.ready, there.account)) === before.chain + 4_000_000_000n);
         await eventually(async () => {
           const { total_credits_nano_usd: total } = await readCredits(gatewayUrl, apiKey);
           return total === before.gateway.total_credits_nano_usd + 4_000_000_000;
@@ -96,7 +99,7 @@ export function testThreeChains(running: () => Devnet): void {
       await eventually(async () => (await there.tokens()) === 0n);
       // The last batch left less than an hour ago.
       await eventually(async () => (await waitingCount()) === 1);
-      equal(await creditOf(there.account), 0n);
+      equal(await creditOf(devnet.ready, there.account), 0n);
       const waiting = await eventually(async () => {
         const [activation] = await activationsTo(there.account);
         return activation?.stage === "waiting" && activation;
@@ -109,7 +112,7 @@ export function testThreeChains(running: () => Devnet): void {
       );
       ok(Date.parse(waiting.due_at ?? "") > Date.parse(waiting.since ?? ""));
       await there.passTime(3_601);
-      await eventually(async () => (await creditOf(there.account)) === amount * 1_000n);
+      await eventually(async () => (await creditOf(devnet.ready, there.account)) === amount * 1_000n);
       await booksAgree();
       const credited = await eventually(async () => {
         const [activation] = await activationsTo(there.account);
@@ -149,15 +152,6 @@ async function lineOf(eid: number): Promise<bigint> {
     args: [eid],
   });
   return balance;
-}
-
-function creditOf(account: Address): Promise<bigint> {
-  return chain("primary", 0).reader.readContract({
-    address: primaryContract("inferenceSettlement"),
-    abi: inferenceSettlementAbi,
-    functionName: "creditNanoUsd",
-    args: [account],
-  });
 }
 
 async function waitingCount(): Promise<number> {

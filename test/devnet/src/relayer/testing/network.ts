@@ -26,8 +26,8 @@ import type { RelayerOptions } from "../relayer.ts";
 export type Network = AsyncDisposable & {
   here: Side;
   there: Side;
-  /** Sends dollars from `here` to `there`, without confirmations. */
-  send(amount: bigint): Promise<Packet>;
+  /** Sends dollars from `here` to `there`, without confirmations, for the quoted fee or less. */
+  send(amount: bigint, fee?: { lessWei: bigint }): Promise<Packet>;
   options: Omit<RelayerOptions, "log">;
 };
 export type Side = {
@@ -63,7 +63,7 @@ export async function startNetwork(): Promise<Network> {
   return {
     here,
     there,
-    send: (amount) => send(here, there, amount),
+    send: (amount, { lessWei } = { lessWei: 0n }) => send(here, there, { amount, lessWei }),
     options: {
       accounts: workers,
       confirmations: CONFIRMATIONS,
@@ -128,7 +128,7 @@ export async function approvePool(side: Side): Promise<void> {
   await receiptOf(side.client, hash);
 }
 
-async function send(from: Side, to: Side, amount: bigint): Promise<Packet> {
+async function send(from: Side, to: Side, { amount, lessWei }: { amount: bigint; lessWei: bigint }): Promise<Packet> {
   const pool = { address: from.pool, abi: dollarPool.abi } as const;
   const message = {
     dstEid: to.eid,
@@ -144,7 +144,7 @@ async function send(from: Side, to: Side, amount: bigint): Promise<Packet> {
     ...pool,
     functionName: "send",
     args: [message, fee, alice.address],
-    value: fee.nativeFee,
+    value: fee.nativeFee - lessWei,
   });
   const { logs } = await receiptOf(from.client, hash);
   const [sent] = parseEventLogs({ abi: endpointAbi, eventName: "PacketSent", logs });
