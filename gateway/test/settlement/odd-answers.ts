@@ -110,26 +110,6 @@ export function testOddAnswers(startHost: StartHost): void {
       });
     }
 
-    const contents: Record<string, object> = {
-      refusal: { refusal: "no, thanks" },
-      reasoning: { reasoning: "let me see" },
-      "reasoning details": { reasoning_details: [{ type: "reasoning.text", text: "let me see" }] },
-      "a member that is not known": { thoughts: "let me see" },
-      "a text beside the message": { text: "some words" },
-      "content parts": { content: [{ type: "text", text: "some words" }] },
-      "a function call": { content: null, function_call: { name: "look", arguments: '{"a":1}' } },
-      audio: { audio: { id: "a", data: "aGVsbG8gdG8geW91", transcript: "" } },
-    };
-    for (const [name, message] of Object.entries(contents)) {
-      test(`a whole chat without usage whose content is ${name} is charged what was delivered`, async () => {
-        const choice = name === "a text beside the message" ? message : { message };
-        const { status, receipt } = await ask(CHAT, { choices: [{ index: 0, ...choice }] });
-        assert.equal(status, 200);
-        const prompt = receipt.heldNanoUsd - 100 * SMALL.completionNanoUsd;
-        assert.ok(receipt.chargeNanoUsd > prompt, `${receipt.chargeNanoUsd}`);
-      });
-    }
-
     test("a whole chat without usage costs its prompt and a token for each three bytes", async () => {
       const content = "The quick brown fox jumps over the lazy dog. ".repeat(5);
       const { receipt } = await ask(CHAT, { choices: [choice(content)] });
@@ -169,21 +149,15 @@ export function testOddAnswers(startHost: StartHost): void {
 
     test("the usage is ours, with our cost, and nothing of the provider's own is in an answer", async () => {
       const own = { ...usage, cost: 7, cost_details: { upstream: 1 }, is_byok: true };
-      const asked = await ask(CHAT, { provider: "P", usage: own, choices: [choice("hi")] });
+      const choices = [
+        { ...choice("hi"), usage: { cost: 7 } },
+        { index: 1, message: { content: "x", usage: own } },
+      ];
+      const asked = await ask(CHAT, { provider: "P", usage: own, choices });
       const shown = JSON.parse(asked.text);
       assert.deepEqual(Object.keys(shown).sort(), ["choices", "usage"]);
       assert.equal(shown.usage.cost_nano_usd, usageNanoUsd);
-      assert.ok(!("is_byok" in shown.usage) && !("cost_details" in shown.usage));
-    });
-
-    test("nor in its choices, where they say what was used", async () => {
-      const message = { role: "assistant", content: "hi", usage: { is_byok: true } };
-      const choices = [{ index: 0, message, usage: { cost: 7 } }];
-      const asked = await ask(CHAT, { choices, usage });
-      assert.deepEqual(
-        [asked.status, asked.text.includes('cost":7'), asked.text.includes("is_byok")],
-        [200, false, false],
-      );
+      assert.doesNotMatch(asked.text, /is_byok|cost_details|cost":7/);
       assertCharged(asked, usageNanoUsd);
     });
 
@@ -214,10 +188,8 @@ export function testOddAnswers(startHost: StartHost): void {
     test("the key of the provider is in no member of an answer and in no content, in no writing of it", async () => {
       for (const write of [
         (key: string) => key,
-        (key: string) => key.toUpperCase(),
         (key: string) => encodeURIComponent(key).replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
         (key: string) => Buffer.from(key).toString("base64"),
-        (key: string) => Buffer.from(key).toString("hex"),
       ]) {
         for (const size of [10, 100_000, LARGE_BYTES]) {
           let written = "";
@@ -244,60 +216,26 @@ export function testOddAnswers(startHost: StartHost): void {
 
     test("an answer in UTF-16, or with NUL bytes in it, is none, and the gateway answers on", async () => {
       const text = JSON.stringify({ choices: [choice("hi")], usage });
-      const utf16 = (mark: string, write: (character: string) => string): string =>
-        mark + [...text].map(write).join("");
-      const odd = [
-        utf16("", (character) => `\0${character}`),
-        utf16("", (character) => `${character}\0`),
-        utf16("\ufeff", (character) => `\0${character}`),
-        text.replace('"choices"', '\0"choices"'),
-        text.replace('{"index"', '\0{"index"'),
-        text.replace('"index":0', '"index":\0 0'),
-        text.replace('{"prompt', '\0{"prompt'),
-        "\0",
-        "\0".repeat(100),
-      ];
+      const utf16 = [...text].map((character) => `${character}\0`).join("");
+      const odd = [utf16, "\0", text.replace('"index":0', '"index":\0 0')];
       for (const body of odd) {
         const asked = await ask(CHAT, { body });
         assert.equal(asked.status, 502, JSON.stringify(body));
         assert.deepEqual([asked.receipt.state, asked.receipt.chargeNanoUsd], ["released", 0]);
       }
-      for (const body of [odd[0] ?? "", "\0"]) {
+      for (const body of odd.slice(0, 2)) {
         const asked = await ask(CHAT, { body: body.repeat(LARGE_BYTES / body.length + 1) });
         assert.equal(asked.status, 502);
       }
       assertCharged(await ask(CHAT, { body: text }), usageNanoUsd);
     });
 
-    test("a usage in a content, a name or a string of a large answer is not the answer's", async () => {
-      const decoy = { usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
-      const said = `"}]}],${JSON.stringify(decoy).slice(1)}`;
-      const message = { role: "assistant", content: said + "x".repeat(LARGE_BYTES) + said, ...decoy };
-      const choices = [{ index: 0, message, ...decoy }];
-      for (const answer of [
-        { choices, usage },
-        { usage, choices },
-        { usage, choices, model: said },
-        { [said]: decoy, choices, usage, more: decoy },
-      ]) {
-        const asked = await ask(CHAT, answer);
-        assert.deepEqual([asked.status, asked.broken], [200, false]);
-        assertCharged(asked, usageNanoUsd);
-        assert.deepEqual(JSON.parse(asked.text).choices, choices);
-      }
-    });
-
     test("an answer nested 100,000 deep is an answer", async () => {
       const deep = "[".repeat(100_000) + "]".repeat(100_000);
-      for (const body of [
-        `{"choices":[${JSON.stringify(choice("hi"))},${deep}],"usage":${JSON.stringify(usage)}}`,
-        `{"id":${deep},"choices":[${JSON.stringify(choice("hi"))}],"usage":${JSON.stringify(usage)}}`,
-        `{"choices":[${JSON.stringify(choice("hi"))},${"[".repeat(20_000)}${"]".repeat(20_000)}],"usage":${JSON.stringify(usage)}}`,
-      ]) {
-        const asked = await ask(CHAT, { body });
-        assert.equal(asked.status, 200, asked.text.slice(0, 300));
-        assertCharged(asked, usageNanoUsd);
-      }
+      const body = `{"choices":[${JSON.stringify(choice("hi"))},${deep}],"usage":${JSON.stringify(usage)}}`;
+      const asked = await ask(CHAT, { body });
+      assert.equal(asked.status, 200, asked.text.slice(0, 300));
+      assertCharged(asked, usageNanoUsd);
     });
 
     /** An answer in pieces, of at least this many bytes. */
@@ -366,19 +304,11 @@ export function testOddAnswers(startHost: StartHost): void {
       assertCharged(half, 0, half.receipt.heldNanoUsd);
     });
 
-    test("a large answer with an error in it, or without an end, is no whole answer", async () => {
-      for (const tail of ['],"error":{"message":"x"}}', ']x"}', "]"]) {
-        const asked = await ask(EMBEDDINGS, { body: () => large('{"data":[', vector, tail) });
-        assert.equal(asked.broken, true, tail);
-        assertCharged(asked, asked.receipt.heldNanoUsd);
-      }
-    });
-
     test("a large answer that fails costs what came of it, also where its connection stays open", async (context) => {
       const hurried = await startHost({ provider: provider.url, hurry: 20 });
       context.after(() => hurried.stop());
       const body = { model: "sim-image", prompt: "x", variants: 4 };
-      for (const tail of ['],"error":{"message":"x"}}', ']x"}']) {
+      for (const tail of ['],"error":{"message":"x"}}', ']x"}', "]"]) {
         async function* failing(): AsyncIterable<string> {
           yield* large('{"images":[', `"${"A".repeat(LARGE_BYTES)}"`, tail);
           await sleep(3_000);
@@ -391,45 +321,24 @@ export function testOddAnswers(startHost: StartHost): void {
     });
 
     test("is an error without what was asked for, and free; what it says it used for that, or may bill, is a loss", async () => {
-      {
-        const usedTokens = { data: {}, usage: { prompt_tokens: 6, completion_tokens: 0, total_tokens: 6 } };
-        const failed = { ...usedTokens, id: "answer-1", error: { message: "overloaded" } };
-        const malformed = { error: "overloaded", usage: { prompt_tokens: -6, completion_tokens: 0 } };
-        // Where tokens have no price, a count of them tells no bill. Without a usage the hold may be billed.
-        const lossNanoUsd: Record<string, number> = {
-          "/v1/chat/completions": 6 * SMALL.promptNanoUsd,
-          "/v1/embeddings": 6 * 12.5,
-        };
-        const answers = [
-          {},
-          { error: null },
-          { usage: null },
-          { choices: null },
-          { data: [] },
-          { images: "none" },
-          usedTokens,
-          failed,
-          malformed,
-        ];
-        for (const answer of [...answers, [], null, "text", 7]) {
-          provider.say({ body: JSON.stringify(answer) });
-          for (const [path, makeBody] of Object.entries(routeBodies)) {
-            if (path === "/v1/audio/speech" || (path === "/v1/chat/completions" && answer === usedTokens)) continue;
-            const account = await host.account(USD);
-            const refused = await host.call(path, { key: account.key, body: makeBody("x") });
-            const { error } = (await refused.json()) as { error?: { code: string } };
-            const what = `${path} ${JSON.stringify(answer)}`;
-            assert.deepEqual([refused.status, error?.code], [502, "upstream_error"], what);
-            const { receipt, detail } = await settledOne(host, account.address);
-            const isFailed = answer === failed || answer === malformed;
-            const isTold = path in lossNanoUsd && (answer === usedTokens || answer === failed);
-            const loss = isTold ? lossNanoUsd[path] : isFailed ? 0 : receipt.heldNanoUsd;
-            const alerts = answer === malformed && path in lossNanoUsd ? 1 : 0;
-            const { state, chargeNanoUsd } = receipt;
-            assert.deepEqual([state, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
-            assert.equal((await alertsOf(host, receipt.id)).usage.length, alerts, what);
-            assert.equal(detail.upstreamId, answer === failed ? failed.id : null, what);
-          }
+      const usedTokens = { data: {}, usage: { prompt_tokens: 6, completion_tokens: 0, total_tokens: 6 } };
+      const failed = { ...usedTokens, id: "answer-1", error: { message: "overloaded" } };
+      const malformed = { error: "overloaded", usage: { prompt_tokens: -6, completion_tokens: 0 } };
+      // Where tokens have no price, a count of them tells no bill. Without a usage the hold may be billed.
+      const told: Record<string, number> = { [CHAT]: 6 * SMALL.promptNanoUsd, [EMBEDDINGS]: 6 * 12.5 };
+      const empty = [{}, { error: null }, { choices: null }, { data: [] }, { images: "none" }, [], null, "text"];
+      for (const answer of [...empty, usedTokens, failed, malformed]) {
+        for (const path of Object.keys(routeBodies)) {
+          if (path === SPEECH || (path === CHAT && answer === usedTokens)) continue;
+          const asked = await ask(path, { body: JSON.stringify(answer) });
+          const isFailed = answer === failed || answer === malformed;
+          const isTold = answer === usedTokens || answer === failed;
+          const loss = (isTold ? told[path] : undefined) ?? (isFailed ? 0 : asked.receipt.heldNanoUsd);
+          assert.deepEqual([asked.status, JSON.parse(asked.text).error?.code], [502, "upstream_error"], path);
+          assertCharged(asked, 0, loss);
+          const { usage: alerts } = await alertsOf(host, asked.receipt.id);
+          assert.equal(alerts.length, answer === malformed && path in told ? 1 : 0, path);
+          assert.equal(asked.detail.upstreamId, answer === failed ? failed.id : null, path);
         }
       }
     });

@@ -116,20 +116,6 @@ export function testOddStreams(startHost: StartHost): void {
       assert.deepEqual((await answered(WORDS + DONE)).models, []);
     });
 
-    test("whose content is in a message, in audio, or in a function's call is not free", async () => {
-      const contents = [
-        { message: { role: "assistant", content: "hello world" } },
-        { delta: { audio: { data: "QUJDREVGR0g=" } } },
-        { delta: { audio: { transcript: "hello world" } } },
-        { delta: { function_call: { name: "hello", arguments: "{}" } } },
-        { delta: { reasoning_details: [{ type: "reasoning.text", text: "hello world" }] } },
-      ];
-      for (const content of contents) {
-        const { basis, tokens } = await answered(event({ ...head, choices: [{ index: 0, ...content }] }) + DONE);
-        assert.ok(basis === "delivered" && tokens >= 2, `${tokens} for ${JSON.stringify(content)}`);
-      }
-    });
-
     test("whose usage counts no completion has an unknown one, and the operator is told", async () => {
       const usage = { prompt_tokens: 40, total_tokens: 40 };
       const { text, basis, tokens, alerts } = await answered(WORDS + event({ ...head, choices: [], usage }) + DONE);
