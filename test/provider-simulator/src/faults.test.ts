@@ -32,51 +32,15 @@ async function billed(provider: ProviderSimulator): Promise<number> {
 /** A fault model costs 1 and 2 dollars a million: 100 prompt tokens and `tokens` of completion, in nano-dollars. */
 const price = (tokens: number): number => 100_000 + tokens * 2000;
 
-test("each refusal has its status and its text, and costs nothing", async () => {
+test("a fault in place of an answer has its status, whole and streamed, and costs nothing", async () => {
   await using provider = await start();
-  const expected: Record<string, [number, RegExp]> = {
-    "400-schema": [400, /"issues":\[/],
-    "400-openai": [400, /"type":"invalid_request_error"/],
-    "400-provider": [400, /"request_id"/],
-    "401": [401, /Authentication failed/],
-    "401-key-in-body": [401, new RegExp(MASTER_KEY)],
-    "401-model": [401, /"code":"PRO_ONLY_MODEL"/],
-    "402-balance": [402, /Insufficient USD or Diem balance/],
-    "402-key-limit": [402, /USD spend limit exceeded/],
-    "402-diem-limit": [402, /DIEM spend limit exceeded/],
-    "402-wallet": [402, /"code":"PAYMENT_REQUIRED"/],
-    "403": [403, /region/],
-    "403-flagged": [403, /"reasons":\["violence"\]/],
-    "404": [404, /not found/],
-    "409": [409, /in progress/],
-    "410": [410, /retired/],
-    "413": [413, /"code":"PAYLOAD_TOO_LARGE"/],
-    "415": [415, /media type/],
-    "422": [422, /"suggested_prompt"/],
-    "422-fields": [422, /"loc":\["body","temperature"\]/],
-    "429": [429, /Rate limit exceeded/],
-    "429-retry-after": [429, /overloaded/],
-    "429-budget": [429, /Too many failed attempts/],
-    "500": [500, /Inference processing failed/],
-    "500-large": [500, /x{1000}/],
-    "502": [502, /upstream/],
-    "503": [503, /at capacity/],
-    "503-offline": [503, /offline/],
-    "504": [504, /stream=true/],
-    "html-200": [200, /^<html>/],
-    "204": [204, /^$/],
-    redirect: [307, /^$/],
-  };
-  const answers = Object.keys(FAULTS).filter((name) => FAULTS[name]?.stage === "answer");
-  assert.deepEqual(Object.keys(expected).sort(), answers.sort());
-  for (const [fault, [status, text]] of Object.entries(expected)) {
-    for (const stream of [false, true]) {
-      const heard = await meet(provider, fault, stream);
-      assert.equal(heard.status, status, fault);
-      assert.match(heard.text, text, fault);
+  for (const [fault, { stage, answer }] of Object.entries(FAULTS)) {
+    for (const stream of stage === "answer" ? [false, true] : []) {
+      assert.equal((await meet(provider, fault, stream)).status, answer?.status, fault);
       assert.equal(await billed(provider), 0, fault);
     }
   }
+  assert.ok((await meet(provider, "401-key-in-body")).text.includes(MASTER_KEY));
 });
 
 test("two of the 429 say how long to wait, and a redirect leads elsewhere", async () => {
@@ -86,15 +50,6 @@ test("two of the 429 say how long to wait, and a redirect leads elsewhere", asyn
   assert.equal((await meet(provider, "429")).headers["retry-after"], undefined);
   assert.match((await meet(provider, "redirect")).headers.location ?? "", /^http:\/\/127\.0\.0\.1:9\//);
   assert.ok((await meet(provider, "500-large")).bytes.length > 10 * 1024 * 1024);
-});
-
-test("connection faults give no answer, and cost nothing", async () => {
-  await using provider = await start();
-  for (const fault of ["reset-before-headers", "fin-before-headers", "endless-headers"]) {
-    const heard = await meet(provider, fault);
-    assert.equal(heard.status, 0, fault);
-    assert.notEqual(heard.error, null, fault);
-  }
 });
 
 test("cuts end the stream where their name says and are billed for the tokens sent", async () => {
@@ -120,92 +75,6 @@ test("cuts end the stream where their name says and are billed for the tokens se
     );
     assert.equal(await billed(provider), price(tokens), fault);
   }
-});
-
-test("a buffered answer that is cut arrives in half and is billed whole", async () => {
-  await using provider = await start();
-  for (const fault of ["cut-mid-stream", "cut-fin", "cut-before-done"]) {
-    const heard = await meet(provider, fault);
-    assert.equal(heard.complete, false, fault);
-    assert.equal(heard.bytes.length, Number(heard.headers["content-length"]) >> 1, fault);
-    assert.equal(await billed(provider), price(10), fault);
-  }
-});
-
-test("in-band errors come alone, after content, or amid it", async () => {
-  await using provider = await start();
-  const alone = await meet(provider, "200-error-only", true);
-  assert.equal(chunks(alone).length, 1);
-  assert.equal(chunks(alone)[0]?.error?.code, "model_overloaded");
-  assert.equal(eventData(alone).at(-1), "[DONE]");
-  assert.equal(await billed(provider), 0);
-
-  const [error, usage, ...more] = chunks(await meet(provider, "error-then-usage", true));
-  assert.equal(error?.error?.code, "model_overloaded");
-  assert.equal(usage?.usage?.completion_tokens, 10);
-  assert.deepEqual(more, []);
-  assert.equal(await billed(provider), price(10));
-
-  const after = chunks(await meet(provider, "error-after-content", true));
-  assert.equal(after.at(-1)?.error?.code, "model_overloaded");
-  assert.ok(after.every((chunk) => chunk.usage === undefined));
-  assert.equal(await billed(provider), price(5));
-
-  const amid = chunks(await meet(provider, "error-then-content", true));
-  const at = amid.findIndex((chunk) => chunk.error !== undefined);
-  assert.ok(at > 0 && at < amid.length - 1);
-  assert.equal(amid.at(-1)?.usage?.completion_tokens, 10);
-  assert.equal(await billed(provider), price(10));
-
-  assert.equal(
-    json<{ error: { code: string } }>(await meet(provider, "200-error-only")).error.code,
-    "model_overloaded",
-  );
-  assert.equal((await meet(provider, "error-after-content")).status, 500);
-  assert.equal(await billed(provider), 0);
-  const used = json<{ error: { code: string }; usage: { completion_tokens: number } }>(
-    await meet(provider, "error-then-usage"),
-  );
-  assert.deepEqual([used.error.code, used.usage.completion_tokens], ["model_overloaded", 10]);
-  assert.equal(await billed(provider), price(10));
-});
-
-test("no usage means no usage field and no usage chunk, and a bill all the same", async () => {
-  await using provider = await start();
-  const stream = await meet(provider, "no-usage", true);
-  assert.ok(chunks(stream).every((chunk) => chunk.usage === undefined));
-  assert.equal(eventData(stream).at(-1), "[DONE]");
-  assert.equal(await billed(provider), price(10));
-  assert.equal(json<{ usage?: unknown }>(await meet(provider, "no-usage")).usage, undefined);
-});
-
-test("false usage is reported in both forms while the true usage is billed", async () => {
-  await using provider = await start();
-  const expected: Record<string, RegExp> = {
-    "usage-negative": /"completion_tokens":-10,/,
-    "usage-fractional": /"completion_tokens":10\.25,/,
-    "usage-text": /"completion_tokens":"10",/,
-    "usage-nan": /"completion_tokens":"NaN",/,
-    "usage-absurd": /"completion_tokens":9007199254740993,/,
-    "usage-int32": /"completion_tokens":2147483647,/,
-    "usage-1e400": /"completion_tokens":1e400,/,
-    "usage-zeros": /"prompt_tokens":0,"completion_tokens":0,"total_tokens":0/,
-    "usage-total-only": /"usage":\{"total_tokens":110\}/,
-    "usage-subcounts": /"cached_tokens":1100,.*"reasoning_tokens":1010/,
-  };
-  for (const [fault, text] of Object.entries(expected)) {
-    for (const stream of [false, true]) {
-      assert.match((await meet(provider, fault, stream)).text, text, fault);
-      assert.equal(await billed(provider), price(10), fault);
-    }
-  }
-});
-
-test("usage above the bound is reported and billed above it", async () => {
-  await using provider = await start();
-  const heard = await chat(provider, "fault-usage-above-bound", TEN, { max_tokens: 50 });
-  assert.equal(json<{ usage: { completion_tokens: number } }>(heard).usage.completion_tokens, 1050);
-  assert.equal(await billed(provider), price(1050));
 });
 
 test("usage may be null in every chunk before the real one, or come twice", async () => {

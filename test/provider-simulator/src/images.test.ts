@@ -55,28 +55,6 @@ test("a large image is as large as the setting says, and a cut one arrives in ha
   assert.ok(cut.bytes.length < Number(cut.headers["content-length"]));
 });
 
-test("a wrong field of an image is refused by its name", async () => {
-  await using provider = await start();
-  const wrong: Record<string, unknown> = {
-    variants: 5,
-    format: "gif",
-    width: 4096,
-    steps: 0,
-    inpaint: {},
-    resolution: "8K",
-    prompt: "x".repeat(1501),
-  };
-  for (const [field, value] of Object.entries(wrong)) {
-    const heard = await post(provider, "/image/generate", { model: "sim-image-quality", prompt: "x", [field]: value });
-    assert.equal(heard.status, 400, field);
-    assert.ok(Object.hasOwn(json<{ details: object }>(heard).details, field), field);
-  }
-  const unknown = await post(provider, "/image/generate", { model: "sim-image", prompt: "x", n: 1 });
-  assert.match(unknown.text, /Unrecognized key\(s\) in object: 'n'/);
-  assert.equal((await post(provider, "/image/generate", { model: "no-such", prompt: "x" })).status, 404);
-  assert.equal((await post(provider, "/image/generate", { prompt: "x" })).status, 400);
-});
-
 test("the OpenAI shape answers b64_json or a data URL, takes one image only, and bills the default size", async () => {
   await using provider = await start();
   const body = {
