@@ -1,8 +1,9 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
+import { connectDeployer, send } from "@inference/contracts/deployer";
 import { transferTypedData } from "@inference/protocol/top-up";
 import { topUpQuotesAnswer } from "@inference/protocol/wire/top-up";
-import { createWalletClient, defineChain, type Hex, http, parseAbi, parseSignature } from "viem";
+import { type Hex, parseAbi, parseSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 
@@ -31,19 +32,11 @@ test("a payment that is copied, executed by another, or known by its nonce alone
   // A thief executes the next payment on the stablecoin as soon as he sees it, and shows its header.
   const next = await paymentOf(victim);
   const thief = privateKeyToAccount((devnet.ready.wallets[THIEF]?.privateKey ?? "0x") as Hex);
-  const [chain] = devnet.ready.chains;
   const { authorization, signature } = next;
   const { v = 27n, r, s } = parseSignature(signature);
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
-  const writer = createWalletClient({
-    account: thief,
-    chain: defineChain({
-      ...{ id: chain?.chainId ?? 0, name: "primary", rpcUrls: { default: { http: [chain?.rpcUrl ?? ""] } } },
-      nativeCurrency: { name: "Coin", symbol: "COIN", decimals: 18 },
-    }),
-    transport: http(),
-  });
-  await writer.writeContract({
+  const payer = await connectDeployer({ rpcUrl: devnet.ready.chains[0]?.rpcUrl ?? "", account: thief });
+  await send(payer, {
     ...{ address: next.dollar, abi: dollarAbi, functionName: "transferWithAuthorization" },
     args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
   });
