@@ -39,6 +39,7 @@ export function hostWithStub(start: StartHost): { host: HostUnderTest; provider:
   return { host, provider };
 }
 
+/** As its prototype: what is started may have members of its own prototype, and members that change. */
 function fill<T extends object>(empty: T, started: T): void {
-  Object.defineProperties(empty, Object.getOwnPropertyDescriptors(started));
+  Object.setPrototypeOf(empty, started);
 }
