@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FAULTS } from "@inference/provider-simulator/faults";
+import { limits } from "../../src/config.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { hostFor } from "../host-for.ts";
 import { checkSums } from "./audit.ts";
@@ -90,6 +91,8 @@ const brokenStreams = new Set(
 );
 
 const ENDLESS = "endless-headers";
+/** Above the size of an answer that is gathered before it is sent. */
+const LARGE_IMAGE_BYTES = 2 * limits.gatheredAnswerBytes;
 /** Answers that stand in place of the real one: what the client is told. */
 const refusals: Record<string, readonly [status: number, code: string]> = {
   "400-schema": [400, "invalid_request"],
@@ -152,7 +155,7 @@ export function testFaultySettlements(startHost: StartHost): void {
     const host = hostFor(
       startHost,
       {},
-      { simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 }, check: checkSums },
+      { simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024, largeImageBytes: LARGE_IMAGE_BYTES }, check: checkSums },
     );
 
     test("every fault of the simulator has its end here", () => {

@@ -27,9 +27,9 @@ export const routes: Record<string, (text: string) => object> = {
   "/v1/audio/speech": (input) => ({ model: "sim-speech", input, streaming: true }),
 };
 
-/** Outside the deep run a route that is no chat's has one fault for each outcome. */
+/** Outside the deep run only a streamed chat has every fault: the others have one for each outcome. */
 function isTried(fault: string, path: string): boolean {
-  if (process.env.DEEP === "1" || path.includes("/chat/") || typicalFaults.has(fault)) return true;
+  if (process.env.DEEP === "1" || path.startsWith("/api/") || typicalFaults.has(fault)) return true;
   return /image|speech/.test(FAULTS[fault]?.stage ?? "") || fault === "401-key-in-body";
 }
 
