@@ -10,7 +10,7 @@ import { seededRandom } from "@inference/protocol/testing/seed";
 import { openDatabase } from "../database.ts";
 import { launch } from "./processes.ts";
 
-const KILLS = process.env.DEEP === "1" ? 500 : 3;
+const KILLS = 500;
 /** Each file is killed a few times only, so that it stays small enough to be audited after each. */
 const KILLS_A_FILE = 20;
 const chance = seededRandom();
