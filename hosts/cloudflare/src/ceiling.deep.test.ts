@@ -13,7 +13,7 @@ import { endHolds, openHolds } from "./testing/open-holds.ts";
  * The day's ceiling under many accounts at once: never exceeded, and all but what may stay of it usable once allowances
  * that nobody uses were lowered, across midnight and through a `kill -9`. All want a tenth more each day than there is.
  */
-const [ACCOUNTS, STREAMS_EACH, CUT] = process.env.DEEP === "1" ? [200, 50, 32] : [24, 8, 10];
+const [ACCOUNTS, STREAMS_EACH, CUT] = [200, 50, 32];
 const STREAMS = ACCOUNTS * STREAMS_EACH;
 const AT_ONCE = 32;
 /** Less what may stay, and what the last requests hold. */
