@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Snippet, snippets } from "@inference/gateway/docs/snippets";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
+import { inDeepRun, isDeep } from "@inference/protocol/testing/deep";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
@@ -33,9 +34,10 @@ const CHROMIUM_FLAGS = [
   "--disable-sync",
 ];
 
-/** Outside the deep run a command, a program, and a client of each kind of API. */
-const examples = ["curl", "python", "openai-python", "anthropic-python", "langchain-python", "openai", "anthropic"];
-if (process.env.DEEP === "1") {
+/** Outside the deep run a command, a program and a client: test/conformance has the other clients. */
+const examples = ["curl", "python", "openai"];
+if (isDeep) {
+  examples.push("openai-python", "anthropic-python", "langchain-python", "anthropic");
   examples.push("ai-sdk", "ai-sdk-openai", "openai-responses", "agents", "langchain");
 }
 
@@ -113,13 +115,15 @@ describe("each example, as it is printed, on a key of its own", () => {
       "client.messages.create": "/api/v1/messages",
       ChatOpenAI: "/api/v1/chat/completions",
     };
-    for (const id of Object.keys(packages)) {
-      const { code, install } =
-        snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
+    const programs = snippets({ baseUrl: stack.url, model: "sim-small" }).filter(({ id }) => id in packages);
+    assert.equal(programs.length, Object.keys(packages).length);
+    const codes = programs.map(({ code }) => code);
+    const { stdout } = await run("python3", ["-c", CALLS, ...codes], { env: environment });
+    const called = JSON.parse(stdout) as [callee: string, fields: string[]][][];
+    for (const [index, { id, code, install }] of programs.entries()) {
       assert.match(install ?? "", /^pip install [\w-]+$/);
       assert.ok(code.includes(`base_url="${stack.url}/api`), code);
-      const { stdout } = await run("python3", ["-c", CALLS, code], { env: environment });
-      const sent = (JSON.parse(stdout) as [callee: string, fields: string[]][]).filter(([callee]) => callee in calls);
+      const sent = (called[index] ?? []).filter(([callee]) => callee in calls);
       assert.equal(sent.length, 1, stdout);
       for (const [callee, fields] of sent) {
         const ofRequest = fields.filter((field) => field !== "base_url" && field !== "api_key");
@@ -130,7 +134,7 @@ describe("each example, as it is printed, on a key of its own", () => {
     }
   });
 
-  const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}: apt-get install chromium`;
+  const skip = existsSync(CHROMIUM) ? inDeepRun.skip : `there is no ${CHROMIUM}: apt-get install chromium`;
   test("browser: a page of another origin streams the answer into itself", { skip }, async () => {
     const own = await stack.account(USD);
     const profile = mkdtempSync(join(tmpdir(), "chromium-"));
@@ -193,13 +197,15 @@ const commands: Record<Snippet["language"], (code: string) => [program: string, 
   js: (code) => [process.execPath, ["--input-type=module", "-e", code]],
 };
 
-/** Compiles a program of Python's, and prints its calls with the names of their arguments. */
+/** Compiles programs of Python's, and prints the calls of each with the names of their arguments. */
 const CALLS = `
 import ast, json, sys
-tree = ast.parse(sys.argv[1])
-compile(tree, "example", "exec")
-calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-print(json.dumps([[ast.unparse(call.func), [each.arg for each in call.keywords]] for call in calls]))
+def calls(program):
+    tree = ast.parse(program)
+    compile(tree, "example", "exec")
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+names = lambda call: [ast.unparse(call.func), [each.arg for each in call.keywords]]
+print(json.dumps([[names(call) for call in calls(program)] for program in sys.argv[1:]]))
 `;
 
 type OpenApi = {
