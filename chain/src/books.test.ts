@@ -4,9 +4,11 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBooks } from "./books.ts";
 import { createChainReader } from "./reader.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, clientOf } from "./testing/watch.ts";
+
+beginAnew();
 
 /** The books as the real contracts tell them. */
 const DOLLAR = 1_000_000_000n;

@@ -7,8 +7,10 @@ import { utcDay } from "@inference/protocol/window";
 import { toFunctionSelector } from "viem";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { alice, watch } from "./testing/watch.ts";
+
+beginAnew();
 
 let liar: Liar;
 before(async () => {

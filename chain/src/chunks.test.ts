@@ -4,20 +4,15 @@ import type { Hearing } from "@inference/ledger/commands";
 import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Liar, startLiar } from "./testing/liar.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, bob, type Watch, watch } from "./testing/watch.ts";
 
 /** Chunks of debits are read from the chain like activations. No account of this ledger told a statement of them. */
-let chain: PrimaryChain;
 let liar: Liar;
 before(async () => {
-  chain = await startPrimaryChain();
   liar = await startLiar(chain.rpcUrl);
 });
-after(async () => {
-  await liar?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
+after(() => liar?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   liar.lie = undefined;
   await chain.reset();

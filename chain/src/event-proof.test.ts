@@ -9,8 +9,10 @@ import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { proveAuthorization } from "./event-proof.ts";
 import { createChainClient } from "./rpc.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
+
+beginAnew();
 
 const person = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });

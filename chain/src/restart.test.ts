@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChainClient } from "./rpc.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf, watch } from "./testing/watch.ts";
+
+beginAnew();
 
 async function activateSome(): Promise<void> {
   await chain.activate(alice, 1n);

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chainPartition } from "@inference/ledger/partition";
 import { MAX_NANO_USD } from "@inference/protocol/money";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { alice, bob, watch } from "./testing/watch.ts";
+
+beginAnew();
 
 test("an activation is credited when it is final, and not a block earlier", async () => {
   const { watcher, balance } = watch(chain);

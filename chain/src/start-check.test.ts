@@ -5,8 +5,10 @@ import { getAddress } from "viem";
 import type { ChainIdentity } from "./chain-identity.ts";
 import { startContradiction } from "./start-check.ts";
 import { deploySettlement } from "./testing/settlement.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { clientOf } from "./testing/watch.ts";
+
+beginAnew();
 
 /** With capitals, as people paste them. */
 const addressOf = (index: number): Address => getAddress(`0x${"ab".repeat(19)}0${index}`);

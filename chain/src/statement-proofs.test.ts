@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { chunkRoot, decodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
@@ -17,14 +17,10 @@ import {
   zeroHash,
 } from "viem";
 import { foundry } from "viem/chains";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, bob } from "./testing/watch.ts";
 
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain.stop());
+before(() => chain.reset());
 
 const BEFORE = 1_500;
 

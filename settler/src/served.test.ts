@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createChainClient } from "@inference/chain/rpc";
 import { createSettlementWatcher } from "@inference/chain/settlement-watcher";
-import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { chain } from "@inference/chain/testing/shared-chain";
 import { timers } from "@inference/chain/testing/timers";
 import { sendHeard } from "@inference/ledger/hearing";
 import { accountPartition, agentPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
@@ -29,11 +29,7 @@ const anyone: Address = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const CAPACITY_NANO_USD = 2_000_000_013;
 const offer = { agent, offer: `0x${"0f".repeat(32)}` };
 
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain?.stop());
+before(() => chain.reset());
 
 test("an agent's part is paid up to its capacity, the rest to the provider, all to the nano-dollar", async () => {
   const reader = createPublicClient({ transport: http(chain.rpcUrl), cacheTime: 0 });

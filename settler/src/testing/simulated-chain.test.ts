@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { type ChainClient, createChainClient, RpcError } from "@inference/chain/rpc";
 import { FINALITY_DEPTH } from "@inference/chain/testing/anvil";
-import { type PrimaryChain, startPrimaryChain, type TestRecord } from "@inference/chain/testing/primary-chain";
+import type { TestRecord } from "@inference/chain/testing/primary-chain";
+import { chain as real } from "@inference/chain/testing/shared-chain";
 import { timers } from "@inference/chain/testing/timers";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
@@ -23,11 +24,7 @@ const SETTLED = encodeEventTopics({ abi: inferenceSettlementAbi, eventName: "Set
 
 type RawLog = { topics: Hex[]; data: Hex; blockNumber: Hex };
 
-let real: PrimaryChain;
-before(async () => {
-  real = await startPrimaryChain();
-});
-after(() => real.stop());
+before(() => real.reset());
 
 /** The operations of a sequence, on the real or the simulated chain. */
 type Chain = {
