@@ -7,13 +7,23 @@ import { noLimits } from "@inference/gateway/test/no-limits";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { type Profile, type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles";
 import { makeProvider } from "@inference/gateway/upstream/provider";
+import { isDeep } from "@inference/protocol/testing/deep";
 import { seed } from "@inference/protocol/testing/seed";
 import { providerCopies } from "@inference/provider-simulator/copies/all";
 import type { ErrorCause, ProviderCopy } from "@inference/provider-simulator/copies/copy";
 import { type CopyServer, startCopy } from "@inference/provider-simulator/copies/server";
 import { checkKey, checkProvider } from "./check.ts";
 import { nodeSettings } from "./settings.ts";
-import { costOf, LIMIT, makeRandom, type OddAnswer, oddAnswer, type Rates, writeAnswer } from "./testing/odd-usage.ts";
+import {
+  costOf,
+  LIMIT,
+  makeRandom,
+  ODDITIES,
+  type OddAnswer,
+  oddAnswer,
+  type Rates,
+  writeAnswer,
+} from "./testing/odd-usage.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
@@ -21,7 +31,8 @@ import { openUpstream } from "./upstream.ts";
 const CHAT = "/v1/chat/completions";
 const KEY = "a-key-at-the-provider";
 const USD = 1_000_000_000;
-const USAGES = process.env.DEEP === "1" ? 200 : 50;
+/** In the fast run each kind of odd usage once. */
+const USAGES = isDeep ? 200 : ODDITIES;
 
 type Case = { model: string; rates: Rates; contextTokens: number; pricesFile?: string };
 

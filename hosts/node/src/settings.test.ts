@@ -8,6 +8,7 @@ import { limits } from "@inference/gateway/config";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkProvider } from "./check.ts";
 import { openChain } from "./polling.ts";
@@ -133,28 +134,32 @@ test("a settings file gives what the environment lacks, and an unknown name or a
   assert.throws(() => readSettingsFile(`${file}x`, {}), { message: `--settings: ${file}x cannot be read (ENOENT).` });
 });
 
-test("a chain that contradicts PRIMARY_ANCHOR or a contract's address ends the start with one line", async () => {
-  const chain = await startPrimaryChain();
-  try {
-    await chain.finalize();
-    const { hash } = await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false]);
-    const keccak = await makeKeccak();
-    const open = (change: Record<string, string>) =>
-      openChain(read({ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, ...change }), {
-        ...{ ledger: openMemoryHost({ now: Date.now }), keccak, now: Date.now },
+test(
+  "a chain that contradicts PRIMARY_ANCHOR or a contract's address ends the start with one line",
+  inDeepRun,
+  async () => {
+    const chain = await startPrimaryChain();
+    try {
+      await chain.finalize();
+      const { hash } = await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false]);
+      const keccak = await makeKeccak();
+      const open = (change: Record<string, string>) =>
+        openChain(read({ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, ...change }), {
+          ...{ ledger: openMemoryHost({ now: Date.now }), keccak, now: Date.now },
+        });
+      await open({ PRIMARY_ANCHOR: `0:${hash}`, TOKEN_ADDRESS: chain.token, STABLECOIN_ADDRESS: chain.stablecoin });
+      const [otherHash, otherPool] = [`0x${"66".repeat(32)}`, `0x${"66".repeat(20)}`];
+      await assert.rejects(open({ PRIMARY_ANCHOR: `0:${otherHash}` }), {
+        message: `The gateway cannot start. block 0 is ${hash}, not ${otherHash} as PRIMARY_ANCHOR says: this is another chain.`,
       });
-    await open({ PRIMARY_ANCHOR: `0:${hash}`, TOKEN_ADDRESS: chain.token, STABLECOIN_ADDRESS: chain.stablecoin });
-    const [otherHash, otherPool] = [`0x${"66".repeat(32)}`, `0x${"66".repeat(20)}`];
-    await assert.rejects(open({ PRIMARY_ANCHOR: `0:${otherHash}` }), {
-      message: `The gateway cannot start. block 0 is ${hash}, not ${otherHash} as PRIMARY_ANCHOR says: this is another chain.`,
-    });
-    await assert.rejects(open({ POOL_ADDRESS: otherPool }), {
-      message: `The gateway cannot start. POOL_ADDRESS is ${otherPool}, and the settlement contract's POOL is none.`,
-    });
-  } finally {
-    await chain.stop();
-  }
-});
+      await assert.rejects(open({ POOL_ADDRESS: otherPool }), {
+        message: `The gateway cannot start. POOL_ADDRESS is ${otherPool}, and the settlement contract's POOL is none.`,
+      });
+    } finally {
+      await chain.stop();
+    }
+  },
+);
 
 const prices = JSON.stringify({ models: [{ id: "sim-speech", type: "speech", usd_per_million_characters: "3.5" }] });
 

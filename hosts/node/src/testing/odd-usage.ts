@@ -48,6 +48,8 @@ const oddities: Record<string, (usage: Usage, random: (end: number) => number) =
   costs: (usage) => ({ ...usage, cost: 0.5, cost_details: { upstream_inference_cost: "free" }, is_byok: true }),
 };
 const names = Object.keys(oddities);
+/** The number of kinds. */
+export const ODDITIES = names.length;
 
 type Usage = { prompt_tokens: number; completion_tokens: number };
 
