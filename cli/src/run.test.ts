@@ -103,15 +103,17 @@ test("a table fits a terminal: its last column is wrapped, and in a narrow one e
 
 test("bash completes commands, options and named values", async () => {
   const { stdout } = await infer("completion", "bash");
-  const complete = (...line: string[]) => {
-    const typed = line.map((word) => JSON.stringify(word)).join(" ");
-    const script = `${stdout}\nCOMP_WORDS=(infer ${typed}); COMP_CWORD=${line.length}; _infer; echo "\${COMPREPLY[@]}"`;
-    return execFileSync("bash", ["-c", script], { encoding: "utf8" }).trim();
-  };
-  equal(complete("mi"), "mint");
-  equal(complete("keys", "r"), "roll revoke");
-  equal(complete("setup", "cod"), "codex");
-  equal(complete("keys", "limit", "laptop", "--no"), "--no-private");
+  const completed = new Map([
+    ["mi", "mint"],
+    ["keys r", "roll revoke"],
+    ["setup cod", "codex"],
+    ["keys limit laptop --no", "--no-private"],
+  ]);
+  const each = [...completed.keys()].map(
+    (line) => `COMP_WORDS=(infer ${line}); COMP_CWORD=${line.split(" ").length}; _infer; echo "\${COMPREPLY[@]}"`,
+  );
+  const said = execFileSync("bash", ["-c", [stdout, ...each].join("\n")], { encoding: "utf8" });
+  deepEqual(said.trimEnd().split("\n"), [...completed.values()]);
   for (const shell of ["zsh", "fish"]) match((await infer("completion", shell)).stdout, /claude-code/);
 });
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { keyMessageText } from "@inference/protocol/key-message";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import * as Keystore from "ox/Keystore";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { makeTerminal } from "./in-process.ts";
@@ -13,6 +14,7 @@ const PROMPT = /> [^\n]*$/;
 const UP = "\x1b[A";
 const restored = (code: number) => ({ code, isRestored: true });
 const skip = withoutTerminal;
+const inDepth = { skip: skip || inDeepRun.skip };
 
 type Terminal = Pick<ReturnType<typeof makeTerminal>, "infer" | "variables">;
 
@@ -48,7 +50,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     }
   });
 
-  test("a login takes a pasted code, then a conversation continues until Ctrl-D", { skip }, async () => {
+  test("a login takes a pasted code, then a conversation continues until Ctrl-D", inDepth, async () => {
     const { variables, remove } = makeTerminal();
     try {
       const account = privateKeyToAccount(generatePrivateKey());
@@ -115,7 +117,7 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     ok(Math.abs(Number(total) - costs.reduce((sum, cost) => sum + cost, 0)) < 1e-10, shown);
   });
 
-  test("Ctrl-C while a login waits for the browser ends it, and names what is unfinished", { skip }, async () => {
+  test("Ctrl-C while a login waits for the browser ends it, and names what is unfinished", inDepth, async () => {
     const { variables, remove } = makeTerminal();
     const pending = join(variables.XDG_STATE_HOME ?? "", "infer/pending");
     mkdirSync(pending, { recursive: true });
