@@ -26,6 +26,7 @@ export type StepOptions = {
   readonly environment: NodeJS.ProcessEnv;
   /** A step that takes longer has failed. */
   readonly timeoutMs: number;
+  ended?(step: Step): void;
 };
 
 /** From the end of a process to the end of its output at most. */
@@ -55,6 +56,7 @@ export async function runSteps(steps: readonly Step[], options: StepOptions): Pr
         busy -= 1;
         results.push(result);
         report(result);
+        options.ended?.(step);
         if (result.passed) waiting.unshift(...(step.next ?? []));
         else for (const { name } of step.next ?? []) results.push(skipped(name, step.name));
         fill();

@@ -25,6 +25,7 @@ const FIRST: readonly string[] = [
   "cli/src/devnet.test.ts",
   "hosts/node/src/gateway-settlement.test.ts",
   "sdk",
+  "cli",
   "hosts/node",
   "test/conformance",
   "hosts/cloudflare",
@@ -43,7 +44,9 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["sdk", 20],
   ["test/provider-simulator", 40],
   ["hosts/node", 30],
-  ["hosts/cloudflare", 15],
+  ["hosts/cloudflare", 20],
+  ["test/devnet", 20],
+  ["dashboard", 20],
 ]);
 
 /** Modules with a chain or a gateway that the files of a process share. */

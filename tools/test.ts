@@ -32,6 +32,8 @@ const LAST_LINES = 100;
 const seed = process.env.FUZZ_SEED ?? (deep ? String(randomInt(1, 2 ** 31)) : "1");
 const cache = join(root, "node_modules", ".cache");
 const compileCache = join(cache, "compile");
+/** The packages whose tests share a devnet. */
+const usesDevnet = ({ name }: Step): boolean => /^(test\/devnet|sdk|cli|dashboard)\b/.test(name);
 /** Where the tests that need a devnet say so, and find it. */
 const devnetFolder = mkdtempSync(join(tmpdir(), "devnet-"));
 const environment = {
@@ -77,11 +79,18 @@ async function runAll(): Promise<void> {
     });
   }
   console.log(`FUZZ_SEED=${seed}`);
+  const all = steps();
+  let devnetUsers = all.filter(usesDevnet).length;
   reportAll(
-    await runSteps(steps(), {
+    await runSteps(all, {
       cwd: root,
       environment,
       timeoutMs,
+      // A devnet that nobody needs takes a tenth of a core.
+      ended(step) {
+        if (usesDevnet(step)) devnetUsers -= 1;
+        if (devnetUsers === 0) void stopDevnet();
+      },
       atOnce: flags.serial === true || flags.budgets === true ? { least: 1, most: 1 } : atOnce(),
     }),
   );
@@ -95,6 +104,7 @@ function atOnce(): { least: number; most: number } {
 /** Starts the devnet when a test first wants it. Answers what stops it. */
 function keepDevnet(): () => Promise<void> {
   let child: ChildProcess | undefined;
+  let stopping: Promise<void> | undefined;
   const watcher = watch(devnetFolder, () => {
     if (child !== undefined || !existsSync(join(devnetFolder, "wanted"))) return;
     const script = join(root, "test", "devnet", "src", "testing", "run-devnet.ts");
@@ -104,12 +114,16 @@ function keepDevnet(): () => Promise<void> {
   process.once("exit", () => {
     if (child === undefined || child.exitCode !== null) rmSync(devnetFolder, { recursive: true, force: true });
   });
-  return async () => {
+  const stop = async (): Promise<void> => {
     watcher.close();
     if (child === undefined || child.exitCode !== null) return;
     const exited = once(child, "exit");
     child.stdin?.end();
     await exited;
+  };
+  return () => {
+    stopping ??= stop();
+    return stopping;
   };
 }
 
