@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { startDevnet } from "./devnet.ts";
 import { anyPorts, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
@@ -24,7 +25,7 @@ test("a port in use is one line that names the setting", async () => {
   folder.remove();
 });
 
-test("a damaged chain is told with its file and what to do, and leaves no process", async () => {
+test("a damaged chain is told with its file and what to do, and leaves no process", inDeepRun, async () => {
   const folder = temporaryFolder();
   for (const name of ["primary", "secondary1", "secondary2"]) {
     writeFileSync(join(folder.path, `${name}.json`), '{"block":');
@@ -36,16 +37,20 @@ test("a damaged chain is told with its file and what to do, and leaves no proces
   folder.remove();
 });
 
-test("a provider that refuses the user's key is reported before there is a chain, and leaves no process", async () => {
-  const folder = temporaryFolder();
-  const provider = await startProviderSimulator({ port: 0, masterKey: "the-key", adminKey: "another" });
-  const progress: string[] = [];
-  const own = { UPSTREAM_BASE_URL: provider.url, UPSTREAM_API_KEY: "wrong" };
-  const environment = { ...process.env, ...anyPorts, ...own, DEVNET_DIR: folder.path };
-  const starting = startDevnet({ environment, onProgress: (line) => progress.push(line) });
-  await rejects(starting, { name: "DevnetError", message: /UPSTREAM_API_KEY: .* does not accept it \(401\)/ });
-  ok(!progress.join().includes("local chains"), progress.join());
-  deepEqual(processesOf(folder.path), []);
-  await provider.close();
-  folder.remove();
-});
+test(
+  "a provider that refuses the user's key is reported before there is a chain, and leaves no process",
+  inDeepRun,
+  async () => {
+    const folder = temporaryFolder();
+    const provider = await startProviderSimulator({ port: 0, masterKey: "the-key", adminKey: "another" });
+    const progress: string[] = [];
+    const own = { UPSTREAM_BASE_URL: provider.url, UPSTREAM_API_KEY: "wrong" };
+    const environment = { ...process.env, ...anyPorts, ...own, DEVNET_DIR: folder.path };
+    const starting = startDevnet({ environment, onProgress: (line) => progress.push(line) });
+    await rejects(starting, { name: "DevnetError", message: /UPSTREAM_API_KEY: .* does not accept it \(401\)/ });
+    ok(!progress.join().includes("local chains"), progress.join());
+    deepEqual(processesOf(folder.path), []);
+    await provider.close();
+    folder.remove();
+  },
+);

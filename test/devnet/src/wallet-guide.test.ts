@@ -3,13 +3,13 @@ import { execFile } from "node:child_process";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { inDeepRun, isDeep } from "@inference/protocol/testing/deep";
 import { readCredits } from "./testing/api.ts";
 import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 
 /** The wallet program on the gateway's page works verbatim on every chain. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
-const isDeep = process.env.DEEP === "1";
 let devnet: TestedDevnet;
 let steps: Map<string, string>;
 
@@ -28,7 +28,7 @@ describe("with a private key and the gateway's URL alone, the program turns doll
     });
   }
 
-  test("on the primary chain with mintAndActivate, where no chain is named", async () => {
+  test("on the primary chain with mintAndActivate, where no chain is named", inDeepRun, async () => {
     const [atOnce = ""] = codesOn(await read("/docs/wallet")).filter((code) => code.includes('"mintAndActivate"'));
     const changed = new Map(steps).set("mint", atOnce).set("activate", "");
     await assertAnswered(await run([...changed.values()].join("\n\n"), { wallet: 4 }), 5);
