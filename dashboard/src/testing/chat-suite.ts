@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { inDeepRun } from "@inference/protocol/testing/deep";
 import type { ApiKey } from "@inference/sdk/keys";
 import type { ListedReceipt } from "@inference/sdk/spending";
 import type { Page } from "playwright-core";
@@ -48,7 +49,7 @@ export function chatTests(): void {
     // The first question is edited, and the answer to it is stopped: the two answers before it were paid as well.
     await page.locator(".asked").first().hover();
     await page.getByRole("button", { name: "Edit and send again" }).first().click();
-    await page.getByLabel("Edit your message").fill("A long answer [[tokens=150]] [[drip=40]]");
+    await page.getByLabel("Edit your message").fill("A long answer [[tokens=12]] [[drip=500]]");
     await click(page, "Send again");
     await page.locator(".answered .prose").waitFor();
     await click(page, "Stop");
@@ -151,28 +152,32 @@ function literal(text: string): string {
 
 /** The pages of models. */
 export function modelTests(): void {
-  test("models are filtered in the address, compared, and each has a page whose estimate multiplies out", async () => {
-    const { page, problems, close } = await openWindow();
-    await go(page, "models?q=fellside");
-    const row = page.getByRole("row", { name: /fellside-1/ });
-    match((await row.innerText()).replaceAll(/\s+/g, " "), /1,000,000 from \$2\.50 from \$0\.25 from \$12\.50/);
-    await row.getByRole("checkbox").check();
-    await page.getByLabel("Find a model").fill("alder-4b");
-    await page.getByRole("checkbox", { name: "Compare alder-4b" }).check();
-    match(page.url(), /q=alder-4b&marked=fellside-1%2Calder-4b$/);
-    await click(page, "Compare 2");
-    await page.getByRole("row", { name: "Output above 200,000 input tokens $18.75 –" }).waitFor();
-    await page.getByRole("link", { name: "fellside-1" }).click();
-    await page.getByLabel("Input tokens per request").fill("300,000");
-    await page.getByLabel("Output tokens per request").fill("1,000");
-    await page.getByLabel("Requests a day").fill("2");
-    await page.getByText("Input, 300,000 × $5.00 / 1M").waitFor();
-    await page.getByText("$1.51875", { exact: true }).waitFor();
-    equal(await page.locator(".estimate .figure").innerText(), "$91.125");
-    await go(page, "models/felside_1");
-    await page.getByRole("link", { name: "fellside-1" }).click();
-    await page.getByRole("heading", { level: 1, name: "fellside-1" }).waitFor();
-    deepEqual(problems, []);
-    await close();
-  });
+  test(
+    "models are filtered in the address, compared, and each has a page whose estimate multiplies out",
+    inDeepRun,
+    async () => {
+      const { page, problems, close } = await openWindow();
+      await go(page, "models?q=fellside");
+      const row = page.getByRole("row", { name: /fellside-1/ });
+      match((await row.innerText()).replaceAll(/\s+/g, " "), /1,000,000 from \$2\.50 from \$0\.25 from \$12\.50/);
+      await row.getByRole("checkbox").check();
+      await page.getByLabel("Find a model").fill("alder-4b");
+      await page.getByRole("checkbox", { name: "Compare alder-4b" }).check();
+      match(page.url(), /q=alder-4b&marked=fellside-1%2Calder-4b$/);
+      await click(page, "Compare 2");
+      await page.getByRole("row", { name: "Output above 200,000 input tokens $18.75 –" }).waitFor();
+      await page.getByRole("link", { name: "fellside-1" }).click();
+      await page.getByLabel("Input tokens per request").fill("300,000");
+      await page.getByLabel("Output tokens per request").fill("1,000");
+      await page.getByLabel("Requests a day").fill("2");
+      await page.getByText("Input, 300,000 × $5.00 / 1M").waitFor();
+      await page.getByText("$1.51875", { exact: true }).waitFor();
+      equal(await page.locator(".estimate .figure").innerText(), "$91.125");
+      await go(page, "models/felside_1");
+      await page.getByRole("link", { name: "fellside-1" }).click();
+      await page.getByRole("heading", { level: 1, name: "fellside-1" }).waitFor();
+      deepEqual(problems, []);
+      await close();
+    },
+  );
 }
