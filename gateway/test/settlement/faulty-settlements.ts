@@ -155,7 +155,10 @@ export function testFaultySettlements(startHost: StartHost): void {
     const host = hostFor(
       startHost,
       {},
-      { simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024, largeImageBytes: LARGE_IMAGE_BYTES }, check: checkSums },
+      {
+        simulator: { errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024, largeImageBytes: LARGE_IMAGE_BYTES },
+        check: checkSums,
+      },
     );
 
     test("every fault of the simulator has its end here", () => {
