@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { STAYED_MS } from "@inference/ledger/limits";
+import { accountPartition } from "@inference/ledger/partition";
 import type { NanoUsd } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { windowEnd } from "@inference/protocol/window";
@@ -10,7 +12,6 @@ import { hostFor } from "../host-for.ts";
 const LIMIT_NANO_USD = 1_000_000_000;
 /** Time enough to be admitted, on a busy machine too. */
 const MINUTE_MS = 60_000;
-/** Time enough for an allowance to be lowered on the same day. */
 const BEFORE_MS = 5 * MINUTE_MS;
 /** A stream of three seconds, and one that lasts until prices have been read, on a busy machine too. */
 const SLOWLY = "[[tokens=10]][[drip=300]]";
@@ -23,7 +24,7 @@ export function testTime(startHost: StartHost): void {
     const host = hostFor(startHost, { fresh: true });
 
     test("over midnight it is settled on the day before, with its key's limit of that day", async () => {
-      const key = (await host.account(LIMIT_NANO_USD, { window: "day", limitNanoUsd: LIMIT_NANO_USD })).key;
+      const { key, address } = await host.account(LIMIT_NANO_USD, { window: "day", limitNanoUsd: LIMIT_NANO_USD });
       // That of a month's end, which ends two windows.
       const midnight = windowEnd("month", host.now()) ?? assert.fail("a month ends");
       await host.goTo(midnight - BEFORE_MS);
@@ -35,13 +36,16 @@ export function testTime(startHost: StartHost): void {
       assert.ok(await isHeld(host, key), "it did not run across midnight");
       const all = first + (await chargeOf(host, key, stream));
 
+      // Where the ceiling is told after midnight, it has been told before anything is looked at.
+      const told = midnight + STAYED_MS + 2 * MINUTE_MS;
+      await host.goTo(told);
+      await host.forget([accountPartition(address)]);
       await host.goTo(midnight - BEFORE_MS);
-      // Where the ceiling is told later, it has been told before anything is looked at.
       await eventually(async () => (await booksOf(host, key)).ceiling === all);
       const left = LIMIT_NANO_USD - all;
       assert.deepEqual(await booksOf(host, key), { key: all, left, day: all, month: all, ceiling: all, held: 0, all });
-      // The day that has begun has seen nothing of it.
-      await host.goTo(midnight + MINUTE_MS);
+      // The day that has begun has seen nothing of it. Prices were read at this time.
+      await host.goTo(told);
       const unused = { key: 0, left: LIMIT_NANO_USD, day: 0, month: 0, ceiling: 0, held: 0 };
       assert.deepEqual(await booksOf(host, key), { ...unused, all });
     });
