@@ -31,18 +31,19 @@ function MakeForm({ wallet }: { wallet: SignedIn }): ReactNode {
   };
   return (
     <Card title="Give Chat a key" className="make-key">
-      <TextField
-        inputMode="decimal"
-        label="Limit a day, in dollars"
-        error={isLimit ? undefined : "An amount in dollars, such as 1.00."}
-        text={limit}
-        set={setLimit}
-      />
-      <p className="quiet">
-        Key <strong>Chat</strong>: at most {isLimit ? usd(nano) : "–"} a day, any model, no expiry. It stays in this
-        browser, and whoever can use this browser can spend up to its limit. You can disable it on Keys at any time.
-      </p>
-      <Sign {...{ wallet, done }} asked={{ type: "create", terms }} isValid={isLimit} text="Sign and start" />
+      <Sign {...{ wallet, done }} asked={{ type: "create", terms }} isValid={isLimit} text="Sign and start">
+        <TextField
+          inputMode="decimal"
+          label="Limit a day, in dollars"
+          error={isLimit ? undefined : "An amount in dollars, such as 1.00."}
+          text={limit}
+          set={setLimit}
+        />
+        <p className="quiet">
+          Key <strong>Chat</strong>: at most {isLimit ? usd(nano) : "–"} a day, any model, no expiry. It stays in this
+          browser, and whoever can use this browser can spend up to its limit. You can disable it on Keys at any time.
+        </p>
+      </Sign>
     </Card>
   );
 }

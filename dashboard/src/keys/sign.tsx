@@ -2,6 +2,7 @@ import type { KeyRequest } from "@inference/protocol/key-message";
 import { type NewApiKey, type PreparedKeyRequest, prepareKeyRequest } from "@inference/sdk/keys";
 import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { Form } from "../parts/form.tsx";
 import { Button, Failure } from "../parts.tsx";
 import { LOOK } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -25,8 +26,8 @@ export function usePrepared(
   });
 }
 
-/** The button that has the wallet sign for a key, and below it the text that the wallet signs. */
-export function Sign({ wallet, asked, isValid, text, about, done }: SignParts): ReactNode {
+/** A form whose button has the wallet sign for a key, and below it the text that the wallet signs. */
+export function Sign({ wallet, asked, isValid, text, about, done, children }: SignParts): ReactNode {
   const prepared = usePrepared(wallet, asked, isValid);
   const signing = useMutation({
     mutationFn: async () => (prepared.data ?? (await prepared.refetch({ throwOnError: true })).data)?.sign(),
@@ -34,14 +35,9 @@ export function Sign({ wallet, asked, isValid, text, about, done }: SignParts): 
     onSettled: () => void prepared.refetch(),
   });
   return (
-    <>
-      <Button
-        text={text}
-        waits={signing.isPending && LOOK}
-        className="first main"
-        disabled={!isValid}
-        act={() => signing.mutate()}
-      />
+    <Form className="stack" submit={() => signing.mutate()}>
+      {children}
+      <Button text={text} waits={signing.isPending && LOOK} className="first main" disabled={!isValid} />
       {about}
       <Failure error={signing.error ?? prepared.error} />
       <details>
@@ -50,7 +46,7 @@ export function Sign({ wallet, asked, isValid, text, about, done }: SignParts): 
           <code>{prepared.data?.message ?? "Preparing the text …"}</code>
         </pre>
       </details>
-    </>
+    </Form>
   );
 }
 type SignParts = {
@@ -59,5 +55,7 @@ type SignParts = {
   isValid: boolean;
   text: string;
   about?: ReactNode;
+  /** The fields. */
+  children?: ReactNode;
   done: (made: NewApiKey) => void;
 };
