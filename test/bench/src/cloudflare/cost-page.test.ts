@@ -10,7 +10,7 @@ const { cost, costBefore } = JSON.parse(
 ) as Record<"cost" | "costBefore", { readings: CostReading[] }>;
 
 /** Stored for 401 days, deleted, and copied to R2: `docs/decisions/0061-what-cloudflare-costs.md` reckons it. */
-const LATER_USD = 1.8;
+const LATER_USD = 0.6;
 const TIME: readonly Unit[] = ["cpuMs", "objectGbSeconds"];
 const COUNTED = (Object.keys(usdPerMillion) as Unit[]).filter((unit) => !TIME.includes(unit));
 
