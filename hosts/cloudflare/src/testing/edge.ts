@@ -76,7 +76,9 @@ export async function startEdge(
   async function door(body: object): Promise<never> {
     const response = await fetch(`${worker.url}/__ledger`, { method: "POST", body: JSON.stringify(body) });
     const text = await response.text();
-    if (response.status !== 200) throw new Error(`the ledger's door answered ${response.status}: ${text}`);
+    if (response.status !== 200) {
+      throw new Error(`the ledger's door answered ${response.status}: ${text}\n${worker.said().slice(-SAID_LENGTH)}`);
+    }
     return JSON.parse(text) as never;
   }
 
@@ -163,3 +165,6 @@ function linesWith(output: string, text: string): LogLine[] {
   }
   return lines;
 }
+
+/** The end of the Worker's log that an error of its door repeats. */
+const SAID_LENGTH = 2_000;
