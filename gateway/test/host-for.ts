@@ -39,7 +39,7 @@ export function hostWithStub(start: StartHost): { host: HostUnderTest; provider:
   return { host, provider };
 }
 
-/** As its prototype: what is started may have members of its own prototype, and members that change. */
+/** Gives an object the members of a started one, also those that change, and those of its prototype. */
 function fill<T extends object>(empty: T, started: T): void {
   Object.setPrototypeOf(empty, started);
 }

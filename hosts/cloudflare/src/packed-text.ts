@@ -8,7 +8,7 @@ export function pack(text: string): string {
   return PACKED + deflateSync(text).toString("base64");
 }
 
-/** The text of `pack`. JSON, which does not begin with `z`, is returned as it is. @throws If packed text is damaged. */
+/** The text that was packed. Returns JSON as it is: it does not begin with `z`. @throws If packed text is damaged. */
 export function unpack(stored: unknown): string {
   const text = String(stored);
   return text.startsWith(PACKED) ? String(inflateSync(Buffer.from(text.slice(1), "base64"))) : text;

@@ -107,7 +107,7 @@ export type Allow = {
   leastNanoUsd: NanoUsd;
   /** The same and the request. */
   neededNanoUsd: NanoUsd;
-  /** The preferred amount: `neededNanoUsd`. In pieces it is more, by the request again and by the piece. */
+  /** The preferred amount: `neededNanoUsd`, and in pieces also the request a second time and the piece. */
   wantedNanoUsd: NanoUsd;
   /** At an agent's identity: the hash of the offer that a raise needs. */
   offer: string | null;

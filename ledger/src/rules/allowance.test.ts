@@ -18,7 +18,7 @@ import {
 } from "../testing/example.ts";
 
 const inPieces = { inPieces: true } as const;
-/** A ceiling of which a request is so much that no allowance stays. */
+/** A ceiling so small that no allowance of a request stays. */
 const MANY = 900;
 const own = (host: Example) => host.rows(account).list("allowance", { limit: 9 })[0];
 const view = (host: Example) => {

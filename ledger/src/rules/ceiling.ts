@@ -32,8 +32,9 @@ export function ceilingShare({ draft }: Place, { day, settledNanoUsd, othersNano
 }
 
 /**
- * Whether an account may keep an unused amount until the day is over. It is within a part of the ceiling, of which no
- * account takes more than a share of what the others left, so that a large allowance does not keep small ones out.
+ * Whether an account may keep an unused amount until the day is over. All that accounts keep is within a part of the
+ * ceiling. One account takes at most a share of what the others left, so that a large allowance leaves room for small
+ * ones.
  */
 export function mayStay({ draft }: Place, { day, othersNanoUsd }: Raise, unusedNanoUsd: NanoUsd): boolean {
   const freeNanoUsd = Math.max(0, stayingMost(draft, day) - othersNanoUsd);
@@ -61,7 +62,7 @@ export function ceilingRefusal(place: Place, raise: Raise): Refusal | undefined 
   if (draft.get("emptied", "emptied") !== undefined) return refuse("held", 0);
   if (amountNanoUsd > largest && unused > 0) return refuse("share", Math.min(largest, unused));
   if (amountNanoUsd > unused) return refuse("settled", free - ownNanoUsd);
-  // What others may keep until the day is over does not come back before.
+  // Other accounts may keep that amount until the day is over.
   const isKept = raise.isInPieces && amountNanoUsd > free && othersNanoUsd <= stayingMost(draft, day);
   if (wanted > free && wanted <= unused) return refuse(isKept ? "settled" : "held", free - ownNanoUsd);
   if (ownNanoUsd > 0 && wanted > share) return refuse("share_held", share - ownNanoUsd);

@@ -8,7 +8,7 @@ export const MAX_TRANSACTIONS = 64;
 export const CEILING_SHARE_PERCENT = 20;
 /** An allowance taken in pieces is lowered so long after it was raised. */
 export const ALLOWANCE_MS = 60_000;
-/** The part of the ceiling, in percent, of which allowances stay until the day is over. */
+/** Allowances that stay until the day is over are within this part of the ceiling, in percent. */
 export const STAYING_PERCENT = 5;
 /** Allowances that stayed are lowered within this time after midnight, so that not all accounts tell at once. */
 export const STAYED_MS = 30 * 60_000;

@@ -166,5 +166,5 @@ function linesWith(output: string, text: string): LogLine[] {
   return lines;
 }
 
-/** The end of the Worker's log that an error of its door repeats. */
+/** How much of the Worker's log an error of its door repeats, in characters. */
 const SAID_LENGTH = 2_000;
