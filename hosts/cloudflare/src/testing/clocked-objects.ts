@@ -11,7 +11,7 @@ import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
 /** The calls of tests: read an object's rows, ask it twice at once, ring its alarm, evict it, erase it. */
-export type Call = "rows" | "storage" | "alarmAt" | "ask" | "ring" | "evict" | "erase";
+export type Call = "rows" | "storage" | "alarmAt" | "ask" | "askAndRing" | "looks" | "ring" | "evict" | "erase";
 /** At a time: a command for one object, or a call to many. */
 export type Asked =
   | { at: number; partition: Partition; command: Command }

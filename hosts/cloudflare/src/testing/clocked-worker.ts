@@ -19,7 +19,15 @@ const bounds = { slots: 3, characters: 3_000 };
 
 /** The real object. Its alarm is set as usual and rings only on command, and its deliveries wait for that. */
 export class PartitionObject extends RealPartitionObject {
+  /** What the object goes on with after its answers. */
+  readonly #begun: Promise<unknown>[] = [];
+
   constructor(ctx: DurableObjectState, env: Bindings) {
+    const waitUntil = ctx.waitUntil.bind(ctx);
+    ctx.waitUntil = (work) => {
+      this.#begun.push(work);
+      waitUntil(work);
+    };
     super(ctx, { ...env, KEY_VALUE: withUnread(env.KEY_VALUE) }, bounds);
   }
 
@@ -36,8 +44,16 @@ export class PartitionObject extends RealPartitionObject {
   async ask(partition: Partition): Promise<void> {
     const query = { type: "balance", at: now } as const;
     await Promise.all([this.read(partition, query), this.read(partition, query)]);
-    // The work that it began has ended.
-    await new Promise((resolve) => setTimeout(resolve, 2 * READING_MS));
+    await Promise.all(this.#begun.splice(0));
+  }
+
+  /** The alarm rings while the object does what a question began. */
+  async askAndRing(partition: Partition): Promise<void> {
+    await Promise.all([this.ask(partition), super.alarm()]);
+  }
+
+  async looks(): Promise<number> {
+    return looks;
   }
 
   /** As another object would find them in the storage. */
@@ -75,14 +91,18 @@ export class PartitionObject extends RealPartitionObject {
 }
 
 const MOST_ROWS = 10_000;
-const READING_MS = 100;
+/** How often the prices `unread` were read. */
+let looks = 0;
 
-/** The store, which fails to read the prices `unread`, after a moment. */
+/** The store, which fails to read the prices `unread`. */
 function withUnread(store: KVNamespace): KVNamespace {
   async function get(key: string): Promise<string | null> {
-    if (key !== "price-list:unread") return store.get(key);
-    await new Promise((resolve) => setTimeout(resolve, READING_MS));
-    throw new Error("not now");
+    const text = await store.get(key);
+    if (key === "price-list:unread") {
+      looks += 1;
+      throw new Error("not now");
+    }
+    return text;
   }
   const put = (key: string, value: string) => store.put(key, value);
   return { get, put } as KVNamespace;
