@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   dashboard: { product: 10_550, tests: 2450 },
   deploy: { product: 0, tests: 550 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 18_500, tests: 19_750 },
+  gateway: { product: 18_550, tests: 19_750 },
   "hosts/cloudflare": { product: 2550, tests: 5450 },
   "hosts/node": { product: 2600, tests: 10_350 },
   keeper: { product: 2300, tests: 1900 },

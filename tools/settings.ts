@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { profiles } from "@inference/gateway/upstream/profiles";
+import { profiles } from "@inference/gateway/upstream/profiles/all";
 import { edgeSettings } from "@inference/host-cloudflare/settings";
 import { nodeSettings } from "@inference/host-node/settings";
 

@@ -6,8 +6,9 @@ import * as z from "zod";
 import type { KnownChain } from "./chain-directory.ts";
 import type { ServiceConfig } from "./operator/service-settings.ts";
 import { httpUrl, json, setting, shapeOf, type ValuesOf, valuesOf, whole } from "./setting-fields.ts";
-import { profileNames } from "./upstream/profiles.ts";
-import { type BillingConfig, recordOrigin } from "./upstream/record-url.ts";
+import type { BillingConfig } from "./upstream/billing-url.ts";
+import { profileNames } from "./upstream/profiles/all.ts";
+import { recordOrigin } from "./upstream/record-url.ts";
 
 /** The configuration, fixed when the gateway starts. Hosts read it from their environment, see `settings.ts`. */
 export type GatewayConfig = {

@@ -5,7 +5,7 @@ import { parseUsd } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
-import { chainList, followedChains, type KnownChain, knownChains } from "./chain-directory.ts";
+import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import {
   ADMITTED_WITHIN_MS,
   breakerSettings,
@@ -18,11 +18,13 @@ import {
   requestSettings,
   upstreamSettings,
 } from "./config.ts";
+import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./load/body-memory.ts";
 import { serviceSettings } from "./operator/service-settings.ts";
 import { address, anchor, chainIdList, httpUrl, json, shapeOf, usd, valuesOf, whole } from "./setting-fields.ts";
-import { profiles } from "./upstream/profiles.ts";
-import { billingSettings, recordOrigin } from "./upstream/record-url.ts";
+import { billingSettings } from "./upstream/billing-url.ts";
+import { profiles } from "./upstream/profiles/all.ts";
+import { recordOrigin } from "./upstream/record-url.ts";
 
 const secret = z
   .string()

@@ -2,7 +2,7 @@ import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-out
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { erc20Abi } from "viem";
 import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
-import { revertOf } from "./log.ts";
+import { revertOf } from "./revert.ts";
 import type { Delay, Found, TaskFinder } from "./task.ts";
 
 /** How long a flush may be due, and dollars may be in flight, before it is late, in seconds. */

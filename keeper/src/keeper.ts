@@ -5,14 +5,18 @@ import { privateKeyToAccount } from "viem/accounts";
 import { type Budget, createBudget } from "./budget.ts";
 import { openDatabase } from "./database.ts";
 import { findBooking, findFlush, findTransits } from "./dollars.ts";
-import { findCollections, findConversions, findDeliveries, findPayments, findPurchases } from "./finders.ts";
+import { findConversions, findPurchases } from "./fees.ts";
 import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chain.ts";
-import { type Log, reasonOf, revertOf } from "./log.ts";
+import { type Log, reasonOf } from "./log.ts";
+import { findPayments } from "./payments.ts";
+import { findCollections } from "./positions.ts";
 import { type Service, startLoop } from "./process.ts";
 import { startRelay } from "./relay/relay.ts";
+import { revertOf } from "./revert.ts";
 import type { KeeperSettings } from "./settings.ts";
 import { findPulls } from "./standing-orders.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
+import { findDeliveries } from "./waiting.ts";
 
 /** The least time before the same alert is repeated. */
 const REPEAT_MS = 600_000;

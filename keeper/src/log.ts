@@ -1,5 +1,3 @@
-import { BaseError, ContractFunctionRevertedError } from "viem";
-
 /** Writes to the log. An `alert` needs the operator's attention. */
 export type Log = (level: "info" | "alert", event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
@@ -29,15 +27,4 @@ export function reasonOf(error: unknown): string {
   return oneLine(error)
     .replaceAll(/https?:\/\/\S+/g, "the node")
     .slice(0, 300);
-}
-
-/**
- * Why a call reverted: the name of the contract's error, the text of a plain `revert`, or an empty text for an error that
- * the ABI does not name. Undefined if the call did not revert.
- */
-export function revertOf(error: unknown): string | undefined {
-  if (!(error instanceof BaseError)) return undefined;
-  const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  if (!(reverted instanceof ContractFunctionRevertedError)) return undefined;
-  return (reverted.data?.errorName === "Error" ? reverted.reason : reverted.data?.errorName) ?? "";
 }

@@ -4,9 +4,9 @@ import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { getAbiItem, toFunctionSelector, zeroHash } from "viem";
 import { openDatabase } from "./database.ts";
-import { findDeliveries } from "./finders.ts";
 import { connectKeeperChain } from "./keeper-chain.ts";
 import { activateFromAfar, keeper, shareThreeChains } from "./testing/three-chains.ts";
+import { findDeliveries } from "./waiting.ts";
 
 /** The confirmations that make an event final. */
 const DEPTH_BLOCKS = 64;

@@ -7,7 +7,7 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { STANDING_DAY } from "@inference/protocol/offer";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
-import type { Spender } from "../auth/credentials.ts";
+import type { Spender } from "../auth/spender.ts";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { makeBoundedMap } from "../load/bounded-map.ts";

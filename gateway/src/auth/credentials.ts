@@ -1,8 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { LedgerClient } from "@inference/ledger/client";
-import type { CredentialFault, PayerCredential } from "@inference/ledger/commands";
+import type { PayerCredential } from "@inference/ledger/commands";
 import { accountPartition, agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
-import type { SessionRow } from "@inference/ledger/tables";
 import { encodeBase32 } from "@inference/protocol/base32";
 import {
   type Address,
@@ -10,11 +8,9 @@ import {
   type CredentialKind,
   credentialBody,
   credentialLabel,
-  lowerAddress,
   parseCredential,
   SECRET_BYTES,
 } from "@inference/protocol/credential";
-import { GatewayError } from "@inference/protocol/errors";
 import type { Random } from "../environment.ts";
 import { makeBoundedMap } from "../load/bounded-map.ts";
 
@@ -109,59 +105,4 @@ const MAX_REMEMBERED = 10_000;
 
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-/** The spender of a capacity: a wallet, or an agent whose token the wallet owns. */
-export type Spender = { address: Address; agentToken: Address | null };
-
-export function spenderOf({ address, agentToken }: SessionRow): Spender {
-  return { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
-}
-
-/** The partition with the spender's budget and sessions. */
-export function spenderPartition({ address, agentToken }: Spender): Partition {
-  return agentToken === null ? identityPartition(address) : agentPartition(agentToken);
-}
-
-/** One is set: an API key's id, or a session. */
-export type KnownCredential = { keyId: string | null; session: SessionRow | null };
-
-/**
- * Reads a credential from its partition, because the key-value store's copy of a session may outlive it. Throws 401 or
- * 403 for a credential that is not valid now.
- */
-export async function readCredential(
-  ledger: LedgerClient,
-  { partition, payer }: VerifiedCredential,
-  at: number,
-): Promise<KnownCredential> {
-  const found = await ledger.read(partition, { type: "credential", at, payer });
-  if ("fault" in found) throw credentialError(payer, found.fault);
-  const { session } = found;
-  // An older version kept agents' sessions in the partitions of wallets, where they would have another capacity.
-  if (session !== null && spenderPartition(spenderOf(session)) !== partition) throw credentialError(payer, "unknown");
-  return found;
-}
-
-export function credentialError(payer: PayerCredential, fault: CredentialFault): GatewayError {
-  if (payer.kind === "session") {
-    const expired = fault === "expired";
-    return new GatewayError({
-      code: expired ? "session_expired" : "invalid_session",
-      message: expired ? "This session has expired. Sign in again." : "This session is not valid. Sign in again.",
-    });
-  }
-  if (fault === "expired") {
-    return new GatewayError({ code: "key_expired", message: "This API key has expired. Create another one." });
-  }
-  if (fault === "disabled") {
-    return new GatewayError({
-      code: "key_disabled",
-      message: "This API key is disabled. Enable it, or use another one.",
-    });
-  }
-  return new GatewayError({
-    code: "invalid_api_key",
-    message: fault === "revoked" ? "This API key has been revoked. Use another one." : "This API key does not exist.",
-  });
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Model } from "@inference/protocol/model";
 import { cents } from "../../test/metering/prices.ts";
 import { type Catalogue, parseCatalogue } from "./catalogue.ts";
-import { CatalogueError } from "./price-text.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 
 const NANO = 1_000_000_000n;
 const AT = Date.UTC(2026, 10, 21);

@@ -1,11 +1,12 @@
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import type { Aliases } from "./aliases.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 import { LeftOut, type ReadItem } from "./item.ts";
-import type { Aliases } from "./model-object.ts";
 import { readModelSpec } from "./model-spec.ts";
 import { readPerToken } from "./per-token.ts";
-import { CatalogueError, priceText, snapshotId } from "./price-text.ts";
+import { priceText, snapshotId } from "./price-text.ts";
 import { readPricesFile } from "./prices-file.ts";
 
 /** How a catalogue lists its prices. Each shape has its own file. */

@@ -15,7 +15,7 @@ import {
   textAt,
   textsAt,
 } from "./item.ts";
-import { mapValues } from "./model-object.ts";
+import { mapValues } from "./pricing-object.ts";
 
 /**
  * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and

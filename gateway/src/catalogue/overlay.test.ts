@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listedItems, overlay } from "./price-list.ts";
-import { CatalogueError } from "./price-text.ts";
+import { CatalogueError } from "./catalogue-error.ts";
+import { listedItems, overlay } from "./overlay.ts";
 
 const priced = (id: string, more: object = {}) => ({
   ...{ id, type: "text", usd_per_million_tokens: { input: "1", output: "2" } },

@@ -5,8 +5,8 @@ import type { PriceSnapshot } from "@inference/protocol/model";
 import { openFixture } from "../../test/identity-fixture.ts";
 import { limits, type UpstreamConfig } from "../config.ts";
 import { UpstreamFailure } from "../environment.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 import { makePriceList } from "./price-list.ts";
-import { CatalogueError } from "./price-text.ts";
 
 function open(upstream: Partial<UpstreamConfig> = {}, { gateway, time, keyValue } = openFixture()) {
   const config = { ...gateway.config, upstream: { ...gateway.config.upstream, pricesFile: null, ...upstream } };

@@ -1,29 +1,20 @@
 import { fail } from "@inference/protocol/errors";
 import { joined } from "@inference/protocol/joined";
-import type { Model, ModelFeatures, Price, PriceSnapshot } from "@inference/protocol/model";
+import type { Price, PriceSnapshot } from "@inference/protocol/model";
 import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { isJsonObject, type JsonObject } from "../json-object.ts";
-import {
-  type Catalogue,
-  type CatalogueTerms,
-  catalogueOf,
-  parseBody,
-  parseCatalogue,
-  pricesFileModels,
-} from "./catalogue.ts";
-import { countAt, least, objectAt } from "./item.ts";
-import { readSpecFeatures } from "./model-spec.ts";
-import { readItemFeatures } from "./per-token.ts";
-import { CatalogueError, readPriceText } from "./price-text.ts";
+import { type Catalogue, parseCatalogue } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-error.ts";
+import { type ListedItems, listedItems, overlay } from "./overlay.ts";
+import { readPriceText } from "./price-text.ts";
 
 /**
  * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. The prices of each
  * snapshot are stored once, in the background, and never deleted: a hold of an earlier process is settled at the prices
  * that it was made at, and anybody can compare a receipt with them. No request waits for this write.
  */
-type PriceList = {
+export type PriceList = {
   /** Undefined if there are no prices, or only old ones. */
   known(): PriceSnapshot | undefined;
   /** The same. Throws `upstream_unavailable` in place of undefined. */
@@ -195,65 +186,4 @@ export function pricesUnknown(): never {
 
 function keyOf(id: string): string {
   return `price-list:${id}`;
-}
-
-/** The rows of a provider's list, by id. */
-type ListedItems = ReadonlyMap<unknown, JsonObject>;
-
-/** Null if the provider's answer is no list. Throws `CatalogueError` for a list that is empty or not JSON. */
-export function listedItems(text: string): ListedItems | null {
-  const { data } = parseBody(text);
-  if (!Array.isArray(data)) return null;
-  const items = new Map(data.filter(isJsonObject).map((item) => [item.id, item]));
-  if (items.size === 0) throw new CatalogueError("the provider's list is empty");
-  return items;
-}
-
-/**
- * Lays the operator's price file over the provider's list. A model of the file that the provider does not list is left
- * out, because each request for it would fail. The list completes the models of the file.
- *
- * @param listed The provider's list; null if it has none: then the file alone counts.
- * @throws CatalogueError if the file is not valid.
- */
-export function overlay(
-  pricesFile: string,
-  listed: ListedItems | null,
-  terms: CatalogueTerms,
-): Catalogue & { unlisted: readonly string[] } {
-  const { models, leftOut } = pricesFileModels(parseBody(pricesFile));
-  const unlisted = listed === null ? [] : [...models.keys()].filter((id) => !listed.has(id));
-  for (const id of unlisted) {
-    models.delete(id);
-    leftOut.push({ id, reason: "the provider does not list it" });
-  }
-  for (const [id, model] of models) models.set(id, completed(model, listed?.get(id) ?? {}));
-  return { ...catalogueOf({ models, leftOut }, terms), unlisted };
-}
-
-function completed(model: Model, item: JsonObject): Model {
-  const { price, contextTokens, maxOutputTokens, features } = model;
-  const spec = objectAt(item, "model_spec");
-  const top = objectAt(item, "top_provider");
-  const said: ModelFeatures = { ...readItemFeatures(item), ...readSpecFeatures(spec) };
-  return {
-    ...model,
-    contextTokens: contextTokens ?? contextOf(item, spec, top),
-    maxOutputTokens:
-      price.kind === "text"
-        ? (maxOutputTokens ?? countAt(spec, "maxCompletionTokens") ?? countAt(top, "max_completion_tokens"))
-        : null,
-    features: { ...said, ...features },
-  };
-}
-
-/** The context, as vLLM, Venice, OpenRouter and llama.cpp call it. */
-function contextOf(item: JsonObject, spec: JsonObject, top: JsonObject): number | null {
-  return (
-    countAt(item, "max_model_len") ??
-    countAt(spec, "maxInputTokens") ??
-    countAt(spec, "availableContextTokens") ??
-    least(countAt(item, "context_length"), countAt(top, "context_length")) ??
-    countAt(objectAt(item, "meta"), "n_ctx_train")
-  );
 }

@@ -2,7 +2,8 @@ import { deepEqual, equal, throws } from "node:assert/strict";
 import { test } from "node:test";
 import type { Model, Price, TokenRates } from "@inference/protocol/model";
 import fc from "fast-check";
-import { CatalogueError, priceText, readPriceText, snapshotId } from "./price-text.ts";
+import { CatalogueError } from "./catalogue-error.ts";
+import { priceText, readPriceText, snapshotId } from "./price-text.ts";
 
 const atto = fc.bigInt({ min: 0n, max: 10n ** 21n });
 const name = fc.string({ minLength: 1, maxLength: 8 });

@@ -1,12 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Model, Price, TokenRates } from "@inference/protocol/model";
 import { parseDecimal } from "@inference/protocol/money";
-import { mapValues, pricingOf } from "./model-object.ts";
-
-/** A catalogue, fetched or stored, cannot be read. */
-export class CatalogueError extends Error {
-  override name = "CatalogueError";
-}
+import { CatalogueError } from "./catalogue-error.ts";
+import { mapValues, pricingOf } from "./pricing-object.ts";
 
 /**
  * The prices of a snapshot as they are published: `{"data":[{"id","type","pricing"}]}` with `pricing` as in GET /models,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cents } from "../../test/metering/prices.ts";
 import { parseCatalogue } from "./catalogue.ts";
-import { CatalogueError } from "./price-text.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 
 const NANO = 1_000_000_000n;
 

@@ -3,7 +3,7 @@ import { parseDecimal } from "@inference/protocol/money";
 import * as z from "zod";
 
 /**
- * The operator's own price file, for a provider whose catalogue has no prices (`price-list.ts` lays it over that catalogue):
+ * The operator's own price file, for a provider whose catalogue has no prices (`overlay.ts` lays it over that catalogue):
  *
  *     { "models": [
  *       { "id": "some-text", "type": "text", "context_tokens": 131072, "max_output_tokens": 8192,

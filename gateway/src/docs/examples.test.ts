@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { bundleOf, bundles } from "../../test/write-examples.ts";
-import { walletSteps } from "./skill-text.ts";
+import { walletSteps } from "./wallet-program.ts";
 
 for (const [path, names] of Object.entries(bundles)) {
   test(`${path} has the files of docs/examples`, () => {

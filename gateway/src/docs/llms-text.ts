@@ -3,8 +3,9 @@ import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { DocumentedGateway, Operation } from "./operation.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
-import { mintAndActivate, skillSteps, walletSteps } from "./skill-text.ts";
+import { skillSteps } from "./skill-text.ts";
 import { snippets } from "./snippets.ts";
+import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
 /** /llms.txt: the API for language models that write programs, as one short page of Markdown. */
 export function makeLlmsText(operations: readonly Operation[], at: DocumentedGateway): string {

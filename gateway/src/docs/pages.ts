@@ -4,8 +4,8 @@ import { apiInfo } from "./openapi.ts";
 import { type DocumentedGateway, type Operation, operationGroups } from "./operation.ts";
 import { codeBox, errorPart, type Html, operationPart, prose, tabs } from "./page-parts.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
-import { mintAndActivate, type WalletStep, walletSteps } from "./skill-text.ts";
 import { type Snippet, snippets } from "./snippets.ts";
+import { mintAndActivate, type WalletStep, walletSteps } from "./wallet-program.ts";
 
 /** A page below `/docs`. The first one, at `/docs` itself, has the name "". */
 export type DocsPage = {

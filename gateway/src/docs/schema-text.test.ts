@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { fieldsOf, typeText } from "./page-parts.ts";
+import { fieldsOf, typeText } from "./schema-text.ts";
 
 const text = (schema: z.ZodType): string => typeText(z.toJSONSchema(schema, { io: "input" }));
 

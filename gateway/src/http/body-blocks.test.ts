@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
-import { makeBodyBlocks } from "./body.ts";
+import { makeBodyBlocks } from "./body-blocks.ts";
 
 const KIB = 1024;
 const sizes = fc.array(fc.oneof(fc.nat(20), fc.nat(5_000), fc.nat(70 * KIB)), { maxLength: 60 });

@@ -1,9 +1,10 @@
-import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { joinBytes } from "../bytes.ts";
 import { limits } from "../config.ts";
 import type { Sender } from "../load/body-memory.ts";
+import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
+import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
 import { parseJsonBody } from "./json/parse-json-body.ts";
 import { parseKeepingDigits } from "./money.ts";
 
@@ -200,98 +201,3 @@ function brokenOff(): never {
 function tooLarge(maxBytes: number): never {
   return fail("request_too_large", `The body is larger than ${maxBytes} bytes.`, { metadata: { max_bytes: maxBytes } });
 }
-
-/**
- * Gathers the parts of a body. Small parts are copied into blocks, because each part takes memory of its own. A part
- * of half a block or more is kept without a copy, because fresh memory is the largest cost of a large body.
- */
-type BodyBlocks = {
-  append(part: Uint8Array): void;
-  /** The appended bytes, in order. */
-  end(): Uint8Array[];
-};
-
-const BLOCK_BYTES = 64 * 1024;
-
-export function makeBodyBlocks(): BodyBlocks {
-  const full: Uint8Array[] = [];
-  let block = new Uint8Array(0);
-  let used = 0;
-  let total = 0;
-
-  function endBlock(): void {
-    if (used > 0) full.push(used === block.length ? block : block.slice(0, used));
-    block = new Uint8Array(0);
-    used = 0;
-  }
-
-  return {
-    append(part) {
-      const { length } = part;
-      if (length >= BLOCK_BYTES / 2 || length > block.length - used) endBlock();
-      if (length >= BLOCK_BYTES / 2) full.push(part);
-      else {
-        // A small body takes at most twice what it needs.
-        if (used === 0) block = new Uint8Array(Math.max(length, Math.min(BLOCK_BYTES, Math.max(total, 1024))));
-        block.set(part, used);
-        used += length;
-      }
-      total += length;
-    },
-    end() {
-      endBlock();
-      return full;
-    },
-  };
-}
-
-/** A `Content-Encoding`: its name in errors, and its decoder. */
-export type Encoding = { name: string; decode(bytes: Uint8Array, options: DecodeOptions): unknown };
-
-type DecodeOptions = { maxOutputLength: number; info: true };
-
-const gzip: Encoding = { name: "gzip", decode: gunzipSync };
-/** RFC 9659 allows no larger window in HTTP. A decoder takes the memory of its window at once. */
-const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
-const encodings: ReadonlyMap<string, Encoding> = new Map([
-  ["gzip", gzip],
-  ["x-gzip", gzip],
-  ["br", { name: "br", decode: brotliDecompressSync }],
-  [
-    "zstd",
-    {
-      name: "zstd",
-      decode: (bytes: Uint8Array, options: DecodeOptions) =>
-        zstdDecompressSync(bytes, { ...options, params: zstdParams }),
-    },
-  ],
-]);
-
-/** Finds an encoding by its name in `Content-Encoding`. Throws 415 for an unknown one. */
-function requireEncoding(name: string): Encoding {
-  return (
-    encodings.get(name) ??
-    fail("unsupported_media_type", "`Content-Encoding` can be gzip, br or zstd. Or leave it out.")
-  );
-}
-
-/**
- * Decodes a body that has arrived whole. Throws 400 for bytes that are not the encoding, and for bytes after its end.
- *
- * @returns Undefined if the text has more than `maxBytes`. Decoding takes no more memory than `maxBytes`.
- */
-function decodeBody({ name, decode }: Encoding, bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
-  let decoded: { buffer: Uint8Array; engine: { bytesWritten: number } };
-  try {
-    // With `info` the decoder also tells how many bytes it took. Node's types lack `info`.
-    decoded = decode(bytes, { maxOutputLength: maxBytes, info: true }) as typeof decoded;
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    return fail("invalid_request", `The body is not complete ${name} data${name === "zstd" ? WINDOW : ""}.`);
-  }
-  const bytesLeft = bytes.length - decoded.engine.bytesWritten;
-  if (bytesLeft > 0) fail("invalid_request", `${bytesLeft} bytes follow the end of the ${name} data. Remove them.`);
-  return decoded.buffer;
-}
-
-const WINDOW = ", in one frame with a window of at most 8 MiB";

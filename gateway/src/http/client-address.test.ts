@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { networkOf } from "./every-request.ts";
+import { networkOf } from "./client-address.ts";
 
 const cases: [address: string, network: string | undefined][] = [
   ["203.0.113.7", "203.0.113.7"],

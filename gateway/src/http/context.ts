@@ -16,7 +16,7 @@ export type GatewayEnv = {
     requestId: string;
     /** The credential that was sent, if its checksum is valid. */
     credential?: VerifiedCredential;
-    /** The client's network, see `every-request.ts`; undefined if it is unknown. */
+    /** The client's network, see `client-address.ts`; undefined if it is unknown. */
     client: string | undefined;
     /** When the request arrived. All its parts use this time. */
     at: number;

@@ -1,17 +1,11 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import {
-  type ErrorBody,
-  type ErrorCode,
-  type ErrorDetail,
-  errorBody,
-  errorHeaders,
-  errorTable,
-  GatewayError,
-} from "@inference/protocol/errors";
+import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
 import { PAYMENT_REQUIRED, PAYMENT_RESPONSE } from "../top-up/x402.ts";
+import { anthropicError } from "./anthropic-error.ts";
 import type { GatewayContext } from "./context.ts";
 import { balanceHeader } from "./money.ts";
+import { responsesStatus } from "./responses-status.ts";
 
 /** Turns any error into a response. */
 export function errorResponse(context: GatewayContext, error: unknown): Response {
@@ -70,54 +64,3 @@ const INTERNAL_ERROR =
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
-
-/**
- * The status of an error on the Responses API. Codex ends its turn at a 429 and does not show the error's message. It
- * tries again after a 503, and shows the message at the end. So a 429 that ends within seconds is a 503 there. One that
- * takes longer stays 429: the turn ends at once, and Codex names the status.
- *
- * @param retry What `x-should-retry` says.
- */
-export function responsesStatus(code: ErrorCode, retry: boolean): (typeof errorTable)[ErrorCode]["status"] {
-  const { status } = errorTable[code];
-  return status === 429 && retry ? 503 : status;
-}
-
-/** The statuses that an error can have on the Responses API. */
-export function responsesStatuses(code: ErrorCode): readonly number[] {
-  return [...new Set([responsesStatus(code, true), responsesStatus(code, false)])];
-}
-
-/** An error of ours as the Messages API has it. Our code, field and numbers stand beside its members. */
-type AnthropicError = {
-  type: "error";
-  error: { type: string } & Omit<ErrorBody["error"], "type">;
-  request_id: string;
-};
-
-export function anthropicError(error: ErrorBody["error"], requestId: string): AnthropicError {
-  const { type: _, message, ...more } = error;
-  const type = TYPES[errorTable[error.code].status] ?? "api_error";
-  // Claude Code shortens the conversation when it reads these words.
-  const words = error.code === "context_length_exceeded" ? `prompt is too long: ${message}` : message;
-  return { type: "error", error: { type, message: words, ...more }, request_id: requestId };
-}
-
-const TYPES: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  405: "invalid_request_error",
-  408: "timeout_error",
-  409: "invalid_request_error",
-  413: "request_too_large",
-  415: "invalid_request_error",
-  422: "invalid_request_error",
-  429: "rate_limit_error",
-  500: "api_error",
-  502: "api_error",
-  503: "overloaded_error",
-  504: "timeout_error",
-};

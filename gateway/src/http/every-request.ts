@@ -1,10 +1,12 @@
 import { makeRequestId } from "@inference/protocol/id";
 import { RECEIPT_HEADER } from "@inference/protocol/signed-receipt";
 import type { Gateway } from "../gateway.ts";
-import type { Trace, TraceContext } from "../tracing.ts";
+import type { Trace } from "../tracing.ts";
+import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
 import { BALANCE_HEADER } from "./money.ts";
+import { readTraceContext } from "./trace-context.ts";
 
 const EXPOSED =
   `x-request-id, ${RECEIPT_HEADER}, ${BALANCE_HEADER}, retry-after, x-should-retry, request-id, x-ignored-parameters, ` +
@@ -96,66 +98,4 @@ function preflight(requestedHeaders: string | undefined): Response {
       vary: "access-control-request-headers",
     },
   });
-}
-
-/** Version 00, and neither id zero. The header of a later version is not passed on. */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-const MAX_STATE_CHARACTERS = 512;
-const MAX_STATE_MEMBERS = 32;
-const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
-
-/**
- * The place in a trace that a client's headers name; null if they name none that is well formed. The headers go to the
- * provider, so they are checked character by character. A malformed `tracestate` alone is left out.
- */
-function readTraceContext(header: (name: string) => string | undefined): TraceContext | null {
-  const traceparent = header("traceparent");
-  if (traceparent === undefined || !TRACEPARENT.test(traceparent)) return null;
-  const state = header("tracestate");
-  return { traceparent, tracestate: state !== undefined && isState(state) ? state : null };
-}
-
-function isState(state: string): boolean {
-  if (state.length > MAX_STATE_CHARACTERS) return false;
-  const members = state.split(",").map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ""));
-  return members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
-}
-
-/**
- * The client's network: of the last address in the proxy's header, or of the peer if there is no proxy or no address in
- * its header. Undefined if it is unknown.
- */
-function clientName(context: GatewayContext, header: string | null): string | undefined {
-  const written = header === null ? undefined : context.req.header(header)?.split(",").at(-1)?.trim();
-  const network = written === undefined ? undefined : networkOf(written);
-  return network ?? networkOf(context.env?.peerAddress ?? "");
-}
-
-/**
- * The name under which an address counts, with or without a port: an IPv4 address itself, of an IPv6 address its
- * 64-bit network, because one client has all of it. Undefined for text that is no address.
- */
-export function networkOf(text: string): string | undefined {
-  const v4 = /^(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?$/.exec(text)?.[1];
-  if (v4 !== undefined) return v4;
-  // A port may follow the brackets. A zone (`%eth0`) is local to a machine.
-  const bare = (/^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text).replace(/%.*$/, "");
-  const url = `http://[${bare}]/`;
-  if (!/^[\da-f:.]+$/i.test(bare) || !URL.canParse(url)) return undefined;
-  const groups = groupsOf(new URL(url).hostname.slice(1, -1));
-  const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
-  return isMapped ? groups.slice(6).flatMap(bytesOf).join(".") : groups.slice(0, 4).join(":");
-}
-
-/**
- * All eight groups of an IPv6 address in the short form that URLs use: lower case, `::` for the longest run of zeros.
- */
-function groupsOf(address: string): string[] {
-  const [first = [], last = []] = address.split("::").map((part) => (part === "" ? [] : part.split(":")));
-  return [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
-}
-
-function bytesOf(group: string): number[] {
-  const value = Number.parseInt(group, 16);
-  return [value >> 8, value & 0xff];
 }

@@ -2,7 +2,8 @@ import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
-import { credentialError, type KnownCredential, readCredential, type VerifiedCredential } from "../auth/credentials.ts";
+import type { VerifiedCredential } from "../auth/credentials.ts";
+import { credentialError, type KnownCredential, readCredential } from "../auth/known-credential.ts";
 import type { GatewayContext } from "./context.ts";
 import { presentedCredential, presentedToken, requireCredential, type Wanted } from "./credential.ts";
 

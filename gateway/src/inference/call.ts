@@ -7,7 +7,7 @@ import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { OpenOffer } from "../agents/open-offers.ts";
-import type { Spender } from "../auth/credentials.ts";
+import type { Spender } from "../auth/spender.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Turn } from "../load/fair-queue.ts";

@@ -14,7 +14,7 @@ export type InferenceRequest = {
   at: number;
   route: InferenceRoute;
   credential: VerifiedCredential;
-  /** The client's network, see `every-request.ts`; undefined if it is unknown. */
+  /** The client's network, see `client-address.ts`; undefined if it is unknown. */
   client: string | undefined;
   /** Reads the body. Call it once: the request does not keep a body, which may be large. */
   readBody(): Promise<readonly Uint8Array[]>;

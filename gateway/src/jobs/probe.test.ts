@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openFixture } from "../../test/identity-fixture.ts";
-import { overlay } from "../catalogue/price-list.ts";
+import { overlay } from "../catalogue/overlay.ts";
 import { type LogFields, UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import { probeProvider } from "./probe.ts";
 

@@ -5,7 +5,7 @@ import { send } from "@inference/ledger/saga";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import type { AttoUsd, EmbeddingPrice, TextPrice } from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
-import { CatalogueError } from "../catalogue/price-text.ts";
+import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { type AnswerDetail, countedOf, type ReceiptDetail } from "../inference/charge/receipt.ts";

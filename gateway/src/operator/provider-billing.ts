@@ -2,8 +2,8 @@ import { assertNanoUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/m
 import { within } from "@inference/protocol/timers";
 import type { Environment } from "../environment.ts";
 import { asObject } from "../json-object.ts";
+import { type BillingConfig, fillBillingUrl } from "../upstream/billing-url.ts";
 import type { Provider } from "../upstream/provider.ts";
-import { type BillingConfig, fillBillingUrl } from "../upstream/record-url.ts";
 import { isDrift } from "./provider-costs.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { codingChoice, codingModel } from "@inference/protocol/coding-model";
 import { fail } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
-import { pricingOf } from "../catalogue/model-object.ts";
+import { pricingOf } from "../catalogue/pricing-object.ts";
 import { makeLlmsText } from "../docs/llms-text.ts";
 import { makeOpenApi } from "../docs/openapi.ts";
 import { type DocumentedGateway, ok } from "../docs/operation.ts";

@@ -5,7 +5,7 @@ import type { SessionRow } from "@inference/ledger/tables";
 import { formatUsd } from "@inference/protocol/money";
 import { ownKeyAnswer } from "@inference/protocol/wire/key-answers";
 import { readApiKey } from "../auth/api-keys.ts";
-import { spenderOf } from "../auth/credentials.ts";
+import { spenderOf } from "../auth/spender.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";

@@ -4,7 +4,7 @@ import { fail } from "@inference/protocol/errors";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
-import { exposition, type Gauge } from "../operator/metrics.ts";
+import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
 import { ageS, pricesInForce } from "./prices.ts";
 import { lastReconciled } from "./reconciliations.ts";

@@ -1,6 +1,6 @@
 import { responsesAnswer, responsesEvent, responsesRequest } from "@inference/protocol/wire/responses";
 import { json, ok } from "../docs/operation.ts";
-import { responsesStatuses } from "../http/errors.ts";
+import { responsesStatuses } from "../http/responses-status.ts";
 import { parseResponsesOrder } from "../inference/requests/responses.ts";
 import { chatContent } from "./chat-completions.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";

@@ -20,7 +20,7 @@ import { requirePersonalSession } from "../http/identify.ts";
 import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
-import { parseWebhookUrl } from "../webhooks/sender.ts";
+import { parseWebhookUrl } from "../webhooks/target.ts";
 import { endpoint } from "./endpoint.ts";
 
 const webhookBody = z.strictObject({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseWebhookUrl } from "./sender.ts";
+import { parseWebhookUrl } from "./target.ts";
 
 test("a webhook is an https URL with a public host name", () => {
   for (const url of ["https://a.example/", "https://hooks.a.example:8443/x?y=z", "https://xn--bcher-kva.example/"]) {

@@ -1,15 +1,14 @@
 import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
 import { keepPolling } from "@inference/chain/polling";
-import { type ChainClient, createChainClient } from "@inference/chain/rpc";
-import { startContradiction } from "@inference/chain/start-check";
 import type { KeyValueStore } from "@inference/gateway/environment";
-import { followedOf, SettingsError } from "@inference/gateway/settings";
+import { followedOf } from "@inference/gateway/settings";
 import type { LedgerClient } from "@inference/ledger/client";
 import type { PostingTerms } from "@inference/ledger/commands";
 import type { Keccak } from "@inference/protocol/merkle-tree";
-import { type MoneyHost, type MoneyPath, openMoneyPath, RECONCILE_MS } from "@inference/settler/money-path";
+import { type MoneyPath, RECONCILE_MS } from "@inference/settler/money-path";
 import { statementTrees } from "@inference/settler/statement-tree";
 import { createStatements, type Statements } from "@inference/settler/statements";
+import { chainClientOf } from "./chain.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -74,29 +73,4 @@ function idleAfter(part: { poll(): Promise<unknown> } | undefined) {
       return { outcome: "idle" } as const;
     },
   };
-}
-
-/** Throws `SettingsError` if the primary chain contradicts the settings. */
-export async function openChain(
-  settings: NodeSettings,
-  host: Pick<MoneyHost, "ledger" | "keccak" | "now" | "billing">,
-): Promise<MoneyPath> {
-  const path = openMoneyPath(settings, {
-    ...host,
-    clientOf: chainClientOf,
-    // The file may have been put back before the start.
-    mayBeCopy: true,
-    alerts: {
-      chain: (message) => log("alert", "chain", { message }),
-      settler: (message) => log("alert", "settler", { message }),
-      reconciliation: (message) => log("alert", "reconciliation", { message }),
-    },
-  });
-  const contradiction = await startContradiction(chainClientOf(settings.PRIMARY_RPC_URL, 1), path.identity);
-  if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);
-  return path;
-}
-
-export function chainClientOf(url: string, tries = 3): ChainClient {
-  return createChainClient({ url, fetch, random: Math.random, timers, tries });
 }

@@ -5,7 +5,8 @@ import { makeProviderBilling } from "@inference/gateway/operator/provider-billin
 import { configOf, parseSettings } from "@inference/gateway/settings";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
-import { type Profile, type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles";
+import { type ProfileName, profileNames, profiles } from "@inference/gateway/upstream/profiles/all";
+import type { Profile } from "@inference/gateway/upstream/profiles/profile";
 import { makeProvider } from "@inference/gateway/upstream/provider";
 import { isDeep } from "@inference/protocol/testing/deep";
 import { seed } from "@inference/protocol/testing/seed";

@@ -25,10 +25,10 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { createPublicClient, http } from "viem";
-import { restorePartition } from "./backup.ts";
 import { withBooks } from "./chaos/books.ts";
 import { askFor, gatewayEnvironment, gatewayUrl, launch } from "./chaos/processes.ts";
 import { openDatabase } from "./database.ts";
+import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 import { startProvider } from "./testing/site.ts";
 

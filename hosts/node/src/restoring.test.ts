@@ -10,9 +10,10 @@ import { CHAIN_ID, fund, type TestAccount } from "@inference/gateway/test/fund";
 import { accountPartition, agentPartition, ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
-import { backUpLedger, restorePartition } from "./backup.ts";
+import { backUpLedger } from "./backup.ts";
 import { withBooks } from "./chaos/books.ts";
 import { gatewayEnvironment } from "./chaos/processes.ts";
+import { restorePartition } from "./restore.ts";
 import { nodeSettings } from "./settings.ts";
 
 /** A partition is put back from a backup, without a gateway. `restoring.deep.test.ts` follows docs/restoring.md. */

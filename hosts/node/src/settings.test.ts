@@ -9,10 +9,11 @@ import { configOf, parseSettings, SettingsError } from "@inference/gateway/setti
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { inDeepRun } from "@inference/protocol/testing/deep";
+import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
 import { checkKey, checkProvider } from "./check.ts";
-import { openChain } from "./polling.ts";
-import { type NodeSettings, nodeSettings, readSettingsFile } from "./settings.ts";
+import { type NodeSettings, nodeSettings } from "./settings.ts";
+import { readSettingsFile } from "./settings-file.ts";
 import { startProvider } from "./testing/site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "settings-"));

@@ -1,10 +1,9 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { fail } from "@inference/protocol/errors";
 import { formatDecimal } from "@inference/protocol/money";
-import { checkPlainSignature } from "@inference/protocol/plain-signature";
 import { paymentId, receiveTypedData, topUpId, topUpTypedData, transferTypedData } from "@inference/protocol/top-up";
 import { paymentBody, type Relayed, type RelayQuote, relayed, topUpBody } from "@inference/protocol/wire/top-up";
-import { type Address, getAddress, type Hex, hashTypedData, isAddress, type TypedDataDefinition } from "viem";
+import { type Address, getAddress, isAddress } from "viem";
 import { type Log, reasonOf } from "../log.ts";
 import {
   type Acceptable,
@@ -18,6 +17,7 @@ import {
 } from "./accept.ts";
 import type { RelayChain } from "./relay-chain.ts";
 import type { RelayRoutes } from "./server.ts";
+import { requireSignature } from "./signed.ts";
 import type { RelayRow, RelayStore } from "./store.ts";
 import { look } from "./works.ts";
 
@@ -163,23 +163,4 @@ function toObject(row: RelayRow): Relayed {
   const expires_at = new Date(Math.min(expiresAt * 1_000, 8.64e15)).toISOString();
   const told = { id, kind, chain_id, owner, account, amount_token, fee_token, state, transaction, block };
   return relayed.parse({ ...told, waits_for, reason, expires_at });
-}
-
-/** 65 bytes with `v` 27 or 28: the stablecoin and OpenZeppelin take no other form. */
-const WALLET_FORM = /^0x[0-9a-f]{128}1[bc]$/i;
-
-/**
- * Throws `invalid_signature` unless the key of `payer` signed exactly this. Asks no chain, so it holds before anything is
- * looked up: the terms of a payment in the mempool are public, and prove nothing of who sends them here.
- */
-export async function requireSignature(
-  { payer, signature }: { payer: string; signature: Hex },
-  typedData: object,
-): Promise<void> {
-  const query = { address: payer as Address, hash: hashTypedData(typedData as TypedDataDefinition), signature };
-  if (WALLET_FORM.test(signature) && (await checkPlainSignature(query)) === "signed") return;
-  const message =
-    "The signature is not the payer's for these terms, chain and contract. The relay takes signatures of a wallet's own " +
-    "key: 65 bytes, v 27 or 28, the lower s. A wallet that is a contract sends its transaction itself.";
-  fail("invalid_signature", message, { param: "signature" });
 }

@@ -7,7 +7,7 @@ import type { RelayQuote } from "@inference/protocol/wire/top-up";
 import { type Account, type Address, zeroAddress, zeroHash } from "viem";
 import { type Connection, connect, RPC_MS } from "../connection.ts";
 import { processTimers } from "../keeper-chain.ts";
-import { revertOf } from "../log.ts";
+import { revertOf } from "../revert.ts";
 import type { KeeperChainSettings, RelayChainSettings } from "../settings.ts";
 
 /** A chain on which the relay sends payments. */

@@ -1,13 +1,9 @@
 import type { UsedModel } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
-import {
-  credentialError,
-  readCredential,
-  type Spender,
-  spenderOf,
-  type VerifiedCredential,
-} from "../../auth/credentials.ts";
+import type { VerifiedCredential } from "../../auth/credentials.ts";
+import { credentialError, readCredential } from "../../auth/known-credential.ts";
+import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";

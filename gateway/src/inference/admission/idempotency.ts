@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Claimed } from "@inference/ledger/claim";
 import type { Claim, CredentialFault } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
-import { credentialError } from "../../auth/credentials.ts";
+import { credentialError } from "../../auth/known-credential.ts";
 import { limits } from "../../config.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { InferenceRequest } from "../request.ts";

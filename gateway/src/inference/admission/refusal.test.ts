@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Refusal } from "@inference/ledger/commands";
-import type { Spender } from "../../auth/credentials.ts";
+import type { Spender } from "../../auth/spender.ts";
 import { quoteText } from "../../pricing/quote.ts";
 import { refusalError } from "./refusal.ts";
 

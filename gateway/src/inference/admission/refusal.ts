@@ -4,7 +4,7 @@ import { type BudgetView, type KeyView, limitBudget } from "@inference/ledger/re
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { keyLimitName } from "@inference/protocol/key-limit";
 import { formatUsd, type NanoUsd } from "@inference/protocol/money";
-import type { Spender } from "../../auth/credentials.ts";
+import type { Spender } from "../../auth/spender.ts";
 import { isoOrNull } from "../../http/time.ts";
 import type { HoldTerms, Quote } from "../../pricing/quote.ts";
 import { mostTokens, type Order, usedTerms } from "../requests/order.ts";

@@ -3,7 +3,7 @@ import type { Model, Price } from "@inference/protocol/model";
 import { ownValue } from "@inference/protocol/own-value";
 import { MAX_MODELS, models as modelsField } from "@inference/protocol/wire/fields";
 import * as z from "zod";
-import { modelsOfAlias } from "../../catalogue/model-object.ts";
+import { modelsOfAlias } from "../../catalogue/aliases.ts";
 import { limits } from "../../config.ts";
 import { UpstreamFailure } from "../../environment.ts";
 import { fieldValidator } from "../../http/json/validate.ts";

@@ -1,6 +1,6 @@
 import type { UsedModel } from "@inference/ledger/commands";
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
-import type { Aliases } from "../../catalogue/model-object.ts";
+import type { Aliases } from "../../catalogue/aliases.ts";
 import type { HoldTerms, Quote, QuoteTerms } from "../../pricing/quote.ts";
 import type { ReasoningSeal } from "../answer/reasoning-seal.ts";
 import type { AnswerFormat } from "../stream/answer-writer.ts";

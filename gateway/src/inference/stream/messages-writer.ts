@@ -1,5 +1,5 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
-import { anthropicError } from "../../http/errors.ts";
+import { anthropicError } from "../../http/anthropic-error.ts";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { type AnswerPart, createAnswerParts } from "./answer-parts.ts";
 import type { AnswerWriter, Charged, WriterContext } from "./answer-writer.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readPricesFile } from "../catalogue/prices-file.ts";
-import { limits } from "../config.ts";
-import { configOf, gatewaySettings, parseSettings, SettingsError } from "../settings.ts";
-import { type ProfileName, profileNames, profiles } from "./profiles.ts";
+import { readPricesFile } from "../../catalogue/prices-file.ts";
+import { limits } from "../../config.ts";
+import { configOf, gatewaySettings, parseSettings, SettingsError } from "../../settings.ts";
+import { type ProfileName, profileNames, profiles } from "./all.ts";
 
 /** The settings that every operator gives, whatever the provider. */
 const others = {
@@ -75,7 +75,7 @@ test("one setting and a key make a provider's configuration, and a setting of th
 
 test("each profile has a page, whose settings exist and whose price file is valid", () => {
   for (const name of profileNames.filter((name) => name !== "generic")) {
-    const page = readFileSync(new URL(`../../../docs/providers/${name}.md`, import.meta.url), "utf8");
+    const page = readFileSync(new URL(`../../../../docs/providers/${name}.md`, import.meta.url), "utf8");
     const exported = [...page.matchAll(/^export (\w+)=(\S*)/gm)].map(([, setting = "", value = ""]) => [
       setting,
       value,

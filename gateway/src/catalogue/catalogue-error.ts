@@ -1,0 +1,4 @@
+/** A catalogue, fetched or stored, cannot be read. */
+export class CatalogueError extends Error {
+  override name = "CatalogueError";
+}
