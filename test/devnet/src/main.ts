@@ -7,7 +7,7 @@ const HELP = `npm start                continues where the last start stopped, o
 npm start -- --fresh     begins anew
 
 Settings, as environment variables:
-  GATEWAY_PORT, PROVIDER_PORT, RELAY_PORT   ports (8787, 8788, 8789); 0 for any free one
+  GATEWAY_PORT, PROVIDER_PORT, RELAY_PORT   ports (8787, 8788, 8790); 0 for any free one
   CHAIN_PORT                                the primary chain's (8545); the secondary chains have the next two,
   SECONDARY1_PORT, SECONDARY2_PORT          or these
   DEVNET_DIR                                where its state is kept (.devnet)

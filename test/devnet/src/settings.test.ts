@@ -1,9 +1,10 @@
-import { deepEqual, match, throws } from "node:assert/strict";
+import { deepEqual, match, ok, throws } from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { openFolder } from "./folder.ts";
 import { ownSettings } from "./gateway.ts";
 import { simulatorSettings } from "./provider.ts";
-import { readSettings } from "./settings.ts";
+import { DEFAULT_PORTS, readSettings } from "./settings.ts";
 
 test("the secondary chains have the ports after the primary's, and the other local ids, unless it is said", () => {
   const at = (variables: Record<string, string>) => {
@@ -14,6 +15,12 @@ test("the secondary chains have the ports after the primary's, and the other loc
   deepEqual(at({ CHAIN_PORT: "9000", SECONDARY2_PORT: "9100" }).ports, [9000, 9001, 9100]);
   deepEqual(at({ CHAIN_PORT: "0" }).ports, [0, 0, 0]);
   deepEqual(at({ PRIMARY_CHAIN_ID: "31338" }).ids, [31338, 31337, 31339]);
+});
+
+test("a Worker on local workerd has its port beside a running devnet", () => {
+  const file = readFileSync(new URL("../../../wrangler.jsonc", import.meta.url), "utf8");
+  const port = Number(/"dev": \{ "port": (\d+)/.exec(file)?.[1]);
+  ok(port > 0 && !Object.values(DEFAULT_PORTS).some((taken) => taken === port), `${port}`);
 });
 
 test("where no port comes after the primary's, the setting to make is named", () => {
