@@ -17,6 +17,8 @@ import { withWorker } from "./with-worker.ts";
 export interface CostReading {
   readonly scenario: string;
   readonly requests: number;
+  /** Half an hour passes between two of them. */
+  readonly rounds: number;
   readonly perRequest: Usage;
   readonly usdPerMillionRequests: number;
   /** By the kind of object and what was called, for a request. */
@@ -140,6 +142,7 @@ async function count(
   return {
     scenario: scenario.name,
     requests,
+    rounds: scenario.rounds,
     perRequest,
     usdPerMillionRequests: usdOfMillion(perRequest),
     objectRequests: divided(counts.objectRequests, requests),
