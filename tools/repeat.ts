@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { root } from "./test-plan.ts";
@@ -13,28 +14,37 @@ if (!Number.isInteger(runs) || runs < 1) {
   process.exit(2);
 }
 
-const busy = new Set<ChildProcess>();
+type Row = { run: number; cores: "busy" | "idle"; passed: boolean; seconds: number };
+
+const children = new Set<ChildProcess>();
 process.once("exit", () => {
-  for (const child of busy) child.kill();
+  for (const child of children) child.kill();
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 
-const rows = Array.from({ length: runs }, (_, index) => runOnce(index + 1, index % 2 === 1));
-console.table(rows);
+const rows: Row[] = [];
+for (let run = 1; run <= runs; run++) {
+  rows.push(await runOnce(run, run % 2 === 0));
+  console.table(rows);
+}
 process.exitCode = rows.every(({ passed }) => passed) ? 0 : 1;
 
-function runOnce(run: number, isBusy: boolean): { run: number; cores: string; passed: boolean; seconds: number } {
-  if (isBusy) for (let core = 0; core < availableParallelism(); core++) keepBusy();
+async function runOnce(run: number, isBusy: boolean): Promise<Row> {
   const startedAt = performance.now();
-  const { status } = spawnSync(process.execPath, [join(root, "tools/test.ts")], { cwd: root, stdio: "inherit" });
+  const busy = isBusy ? Array.from({ length: availableParallelism() }, keepBusy) : [];
+  const [code] = await once(start([join(root, "tools/test.ts")], "inherit"), "exit");
   for (const child of busy) child.kill();
-  busy.clear();
   const seconds = Math.round((performance.now() - startedAt) / 1000);
-  return { run, cores: isBusy ? "busy" : "idle", passed: status === 0, seconds };
+  return { run, cores: isBusy ? "busy" : "idle", passed: code === 0, seconds };
 }
 
 /** Ends by itself after an hour, also if this process was killed. */
-function keepBusy(): void {
-  const program = "const until = Date.now() + 3_600_000; while (Date.now() < until);";
-  busy.add(spawn(process.execPath, ["-e", program], { stdio: "ignore" }));
+function keepBusy(): ChildProcess {
+  return start(["-e", "const until = Date.now() + 3_600_000; while (Date.now() < until);"], "ignore");
+}
+
+function start(args: string[], stdio: "inherit" | "ignore"): ChildProcess {
+  const child = spawn(process.execPath, args, { cwd: root, stdio });
+  children.add(child.once("exit", () => children.delete(child)));
+  return child;
 }
