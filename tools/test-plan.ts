@@ -29,6 +29,7 @@ const FIRST: readonly string[] = [
   "hosts/node",
   "test/conformance",
   "hosts/cloudflare",
+  "tools",
   "hosts/node/src/gateway.test.ts",
   "chain",
   "ledger",
