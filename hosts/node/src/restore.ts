@@ -58,11 +58,15 @@ function copyRows(database: DatabaseSync, partition: Partition, backup: string):
       `${backup} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}. Use the release that wrote it.`,
     );
   }
+  const storedColumns = database.prepare("SELECT name FROM pragma_table_info(?, 'backup')");
   database.exec("BEGIN IMMEDIATE");
   let rows = 0;
   for (const table of tableNames) {
     const name = sqlName(table);
-    const columns = ["partition", "id", ...columnsOf(table).map(({ column }) => column)].join(", ");
+    const stored = new Set(storedColumns.all(name).map((column) => column.name));
+    // A backup of an earlier release lacks nullable columns.
+    const own = columnsOf(table).filter(({ column }) => stored.has(column));
+    const columns = ["partition", "id", ...own.map(({ column }) => column)].join(", ");
     database.prepare(`DELETE FROM main.${name} WHERE partition = ?`).run(partition);
     const copy = `INSERT INTO main.${name} (${columns}) SELECT ${columns} FROM backup.${name} WHERE partition = ?`;
     rows += Number(database.prepare(copy).run(partition).changes);

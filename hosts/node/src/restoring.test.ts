@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { makeCredentials } from "@inference/gateway/auth/credentials";
 import { parseSettings } from "@inference/gateway/settings";
@@ -84,6 +85,19 @@ test("an account's hold that a backup has is released when the account is put ba
   assert.equal(await held(), 100);
   await restorePartition(parseSettings(nodeSettings, environment), owner, copy);
   assert.equal(await held(), 0);
+});
+
+test("an account is put back from a backup of an earlier release, which lacks a nullable column", async () => {
+  const owner = accountPartition(bob);
+  const copy = join(folder, "earlier.sqlite");
+  backUpLedger(file, copy);
+  const earlier = new DatabaseSync(copy);
+  earlier.exec("ALTER TABLE receipt_row DROP COLUMN held_tokens");
+  earlier.close();
+  const balance = () => withBooks(file, (ledger) => ledger.read(owner, { type: "balance", at: Date.now() }));
+  const before = await balance();
+  await restorePartition(parseSettings(nodeSettings, environment), owner, copy);
+  assert.deepEqual(await balance(), before);
 });
 
 test("an agent that is put back before the chain is read sells nothing until it is put back again", async () => {
