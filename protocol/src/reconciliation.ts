@@ -1,9 +1,7 @@
 import type { NanoUsd } from "./money.ts";
 
-/** A day's debits from the ceiling, and their causes: `uses = statements = debited - foreign`. */
+/** A day's debits from the ceiling, and their causes: `statements = debited - foreign`. */
 export type Reconciliation = {
-  /** The charges in the leaves of the day's statements. Null: the host does not add it up. */
-  usesNanoUsd: NanoUsd | null;
   /** The day's records that pay statements of this ledger. */
   statementsNanoUsd: NanoUsd;
   /** The contract's debits of the day. */

@@ -16,8 +16,8 @@ import { GRACE_MS } from "./carry.ts";
 
 /**
  * Reconciles each day of the ceiling once, when everything that it paid is final: what the contract says it debited =
- * the records that were read = statements of this ledger = their uses. Within an account the sums hold by arithmetic: a
- * record begins where the last one ended, and a statement's uses fill it. Then the provider's bill of the day is read.
+ * the records that were read = statements of this ledger + foreign postings. A statement's uses fill it by arithmetic:
+ * each begins where the last one ended. Then the provider's bill of the day is read.
  */
 export type Reconciler = {
   /** Reconciles the days that are due. Never throws. May take minutes. */
@@ -31,8 +31,6 @@ export type ReconcilerOptions = {
   chainId: number;
   now(): number;
   onAlert(message: string): void;
-  /** The charges of the uses that the day's records of this ledger paid. Absent: this host does not add them up. */
-  usesOn?: (day: string) => Promise<NanoUsd>;
   /** Absent: the provider has no record of its charges, or the operator does not have it read. */
   billing?: Billing | undefined;
 };
@@ -81,14 +79,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function reconcile(day: string, debitedNanoUsd: NanoUsd): Promise<void> {
     const read = await ledger.read(partition, { type: "reconciliation", day });
     const sums = read === null ? noSums : (JSON.parse(read.detail) as Reconciliation);
-    const usesNanoUsd = (await options.usesOn?.(day)) ?? null;
     const { statementsNanoUsd, foreignNanoUsd } = sums;
     const listed = options.billing && { listedNanoUsd: await options.billing.listedOn(day) };
-    const record: Reconciliation = { ...sums, usesNanoUsd, debitedNanoUsd, ...listed };
-    // Differences of both signs must not cancel each other out.
-    const unexplainedNanoUsd =
-      Math.abs(debitedNanoUsd - statementsNanoUsd - foreignNanoUsd) +
-      Math.abs((usesNanoUsd ?? statementsNanoUsd) - statementsNanoUsd);
+    const record: Reconciliation = { ...sums, debitedNanoUsd, ...listed };
+    const unexplainedNanoUsd = Math.abs(debitedNanoUsd - statementsNanoUsd - foreignNanoUsd);
     const detail = JSON.stringify(record);
     const row = { id: day, at: now(), closedAt: now(), unexplainedNanoUsd, detail };
     await ledger.run(() => send(partition, { type: "reconcile", ...row }), { untilDurable: true });

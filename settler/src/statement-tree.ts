@@ -7,15 +7,14 @@ import { bytesToHex, type Hex } from "viem";
 /** The Merkle tree of one statement. Only its root is kept. */
 export type StatementTree = {
   /** Uses in order, after those added before. */
-  add(uses: readonly SettledUse[]): void | Promise<void>;
+  add(uses: readonly SettledUse[]): void;
   /** Throws if there are no uses. */
-  root(): Hex | Promise<Hex>;
+  root(): Hex;
 };
 
-/** A new tree of an account's statement. A host may hash in a worker: a use takes 3 to 50 us, by the hash function. */
+/** A new tree of an account's statement. A use takes 3 to 50 us, by the hash function. */
 export type MakeStatementTree = (account: Address, beforeNanoUsd: NanoUsd) => StatementTree;
 
-/** Hashes where it is called. */
 export function statementTrees(settlement: Settlement, keccak: Keccak): MakeStatementTree {
   return (account, beforeNanoUsd) => {
     const leafOf = makeLeafOf(settlement, account, keccak);

@@ -79,7 +79,7 @@ export function createStatements(options: StatementsOptions): Statements {
       const own = page.filter(({ endsAtNanoUsd }) => endsAtNanoUsd <= afterNanoUsd).map(settledUse);
       const full = own.findIndex((use) => !takeIn(contents, use, { beforeNanoUsd, maxUses }));
       const taken = full === -1 ? own : own.slice(0, full);
-      await tree.add(taken);
+      tree.add(taken);
       position = taken.at(-1)?.endsAtNanoUsd ?? position;
       if (taken.length === USES_A_PAGE) continue;
       const end = full === -1 ? afterNanoUsd : position;
@@ -88,7 +88,7 @@ export function createStatements(options: StatementsOptions): Statements {
         alarm(account, `${account}: a statement of up to ${end} lacks uses of ${missing} nano-dollars`);
       const parts = JSON.stringify([...contents.parts.values()]);
       // After a restore all uses may be lost. It is told without them, because the next one begins at its end.
-      const root = contents.uses === 0 ? zeroHash : await tree.root();
+      const root = contents.uses === 0 ? zeroHash : tree.root();
       return { beforeNanoUsd, afterNanoUsd: end, root, parts };
     }
   }

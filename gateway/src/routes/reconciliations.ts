@@ -63,7 +63,6 @@ function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }
     status: closedAt === null ? "open" : "closed",
     at: new Date(at).toISOString(),
     ...amounts({
-      uses: record.usesNanoUsd,
       statements: record.statementsNanoUsd,
       debited: record.debitedNanoUsd,
       foreign: record.foreignNanoUsd,
@@ -81,10 +80,9 @@ export const getReconciliation = endpoint({
   title: "A day, reconciled with the chain",
   about:
     "`debited` is what the contract debited from the day's ceiling. `statements` is what of it pays statements of this " +
-    "gateway, `uses` are the charges in their leaves, and `foreign` is the rest: somebody else posted it, or a restore " +
-    "lost its statement. `unexplained` is what these do not add up to, and 0. `provider` is what the provider charged for " +
-    "the day by its own record, and `listed` is the cost of the day's requests at its list prices. Both are null if the " +
-    "gateway does not read that record.",
+    "gateway, and `foreign` is the rest: somebody else posted it, or a restore lost its statement. `unexplained` is what " +
+    "these do not add up to, and 0. `provider` is what the provider charged for the day by its own record, and `listed` " +
+    "is the cost of the day's requests at its list prices. Both are null if the gateway does not read that record.",
   pathParameters: { day: "A UTC day, such as 2026-11-22." },
   answers: [ok("The day.", json("ReconciliationAnswer", reconciliationAnswer))],
   errors: ["not_found", "ledger_unavailable"],

@@ -100,7 +100,7 @@ describe("/metrics", () => {
   test("the provider's bill of the last reconciled day is beside its list prices, once it was read", async () => {
     const chain = chainPartition(CHAIN_ID);
     const days = [6, 5, 4, 3, 2, 1].map((ago) => utcDay(Date.now() - ago * DAY_MS));
-    const sums = { usesNanoUsd: null, statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
+    const sums = { statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
     const reconcile = (id: string, more: object, closedAt: number | null = 1) => {
       const detail = JSON.stringify({ ...sums, ...more });
       return stack.put(chain, { type: "reconcile", id, at: 1, closedAt, unexplainedNanoUsd: 0, detail });

@@ -176,7 +176,6 @@ function addToDay(
     if (known !== undefined || named.size < MOST_NAMED) named.set(account, (known ?? 0) + amount);
   }
   const sums: Reconciliation = {
-    usesNanoUsd: null,
     statementsNanoUsd: before.statementsNanoUsd + statementsNanoUsd,
     debitedNanoUsd: before.debitedNanoUsd + amountNanoUsd,
     foreignNanoUsd: before.foreignNanoUsd + amountNanoUsd - statementsNanoUsd,
@@ -186,7 +185,7 @@ function addToDay(
   draft.put("reconciliation", { id: day, at, closedAt: null, unexplainedNanoUsd: 0, detail: JSON.stringify(sums) });
 }
 
-const noSums = { usesNanoUsd: null, statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
+const noSums = { statementsNanoUsd: 0, debitedNanoUsd: 0, foreignNanoUsd: 0, chunks: 0 };
 
 /** Writes an account's totals, forgets the statement that they cover, and lets the account hear. */
 function putPayer(draft: Draft, payer: PayerRow, replay: number, at: number): void {

@@ -108,7 +108,6 @@ export const settlementStatus = z.strictObject({
 const reconciliation = z.strictObject({
   day,
   at: time.describe("When it was reconciled."),
-  ...amountsOrNull("uses"),
   ...amounts("statements", "debited", "foreign", "unexplained"),
   chunks: count,
   ...amountsOrNull("listed", "provider"),

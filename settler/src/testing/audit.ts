@@ -74,12 +74,12 @@ export function createAudit(options: {
       const tree = make(account, beforeNanoUsd);
       const uses: SettledUse[] = [];
       return {
-        async add(added) {
+        add(added) {
           uses.push(...added);
-          await tree.add(added);
+          tree.add(added);
         },
-        async root() {
-          const root = await tree.root();
+        root() {
+          const root = tree.root();
           leaves.set(root, { beforeNanoUsd, uses });
           return root;
         },
