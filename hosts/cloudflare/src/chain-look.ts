@@ -5,7 +5,7 @@ import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
-import { pause } from "@inference/protocol/timers";
+import { resultWithin } from "@inference/protocol/timers";
 import { type Bindings, objectOf } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
@@ -72,9 +72,7 @@ export function followChain(bindings: Bindings, chainId: number): FollowedChain 
     },
     async known() {
       if (isKnown || first === undefined) return;
-      const late = new AbortController();
-      await Promise.race([first, pause(timers, FIRST_LOOK_MS, late.signal)]);
-      late.abort();
+      await resultWithin(timers, FIRST_LOOK_MS, first).catch(() => undefined);
     },
     status: () => status,
     dollars: () => dollars,

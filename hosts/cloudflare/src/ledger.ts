@@ -3,6 +3,7 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Saga, Step } from "@inference/ledger/saga";
+import { pause, resultWithin } from "@inference/protocol/timers";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
 import { log } from "./log.ts";
@@ -48,7 +49,7 @@ export function makeEdgeLedger(
         // An account that overloads its object is not to gain by it: the end of its requests is written all the same.
         if (tries >= mostTries || (isOverloaded(error) && mostTries < LASTING_TRIES))
           throw new LedgerUnavailable(String(error));
-        await pause(PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2));
+        await pause(timers, PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2));
       }
     }
   }
@@ -89,7 +90,7 @@ export function makeEdgeLedger(
       } catch (error) {
         const undone = undo(steps, error);
         background(undone);
-        await overWithin(undone, UNDO_WAIT_MS);
+        await resultWithin(timers, UNDO_WAIT_MS, undone).catch(() => undefined);
         throw error;
       }
     }
@@ -127,21 +128,6 @@ const LASTING_TRIES = 9;
 /** How long the caller waits for the undo, so that an immediate retry usually finds no old hold. */
 const UNDO_WAIT_MS = 1_000;
 const PAUSE_MS = 50;
-
-/** Waits for work up to a time. Leaves no timer, because an object with a pending timer does not hibernate. */
-function overWithin(work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = timers.after(ms, resolve);
-    void work.then(() => {
-      timer.cancel();
-      resolve();
-    });
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 function isOverloaded(error: unknown): boolean {
   return (error as { overloaded?: unknown } | null)?.overloaded === true;

@@ -5,7 +5,7 @@ import { limits } from "@inference/gateway/config";
 import type { Gateway } from "@inference/gateway/gateway";
 import { malformed } from "@inference/gateway/http/malformed";
 import { makeRequestId } from "@inference/protocol/id";
-import { pause } from "@inference/protocol/timers";
+import { resultWithin } from "@inference/protocol/timers";
 import type { Bindings } from "./bindings.ts";
 import type { FollowedChain } from "./chain-look.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
@@ -85,9 +85,8 @@ function makePriceRefresh({ environment, prices }: Gateway): Running["refreshPri
       environment.background(first);
     }
     if (now - readAt < limits.catalogueMaxAgeMs || first === undefined) return undefined;
-    const late = new AbortController();
     const leftMs = Math.max(0, triedAt + FIRST_PRICES_MS - now);
-    return Promise.race([first, pause(timers, leftMs, late.signal)]).finally(() => late.abort());
+    return resultWithin(timers, leftMs, first).catch(() => undefined);
   };
 }
 

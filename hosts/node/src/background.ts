@@ -1,3 +1,6 @@
+import { resultWithin } from "@inference/protocol/timers";
+import { timers } from "./timers.ts";
+
 /** Work that goes on after its answer was sent. A stop waits for it. */
 export type Background = {
   add(work: Promise<unknown>): void;
@@ -16,15 +19,10 @@ export function makeBackground(): Background {
       work.then(done, done);
     },
     async settled(withinMs) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, withinMs);
-      });
       const all = async (): Promise<void> => {
         while (running.size > 0) await Promise.allSettled(running);
       };
-      await Promise.race([all(), late]);
-      clearTimeout(timer);
+      await resultWithin(timers, withinMs, all()).catch(() => undefined);
     },
   };
 }

@@ -1,8 +1,10 @@
 import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { WebhookFailure, type WebhookTransport } from "@inference/gateway/environment";
+import { resultWithin } from "@inference/protocol/timers";
 import ipaddr from "ipaddr.js";
 import { Agent } from "undici";
+import { timers } from "./timers.ts";
 
 export type WebhookOptions = {
   /** Whether loopback addresses are permitted too. */
@@ -79,13 +81,7 @@ export async function resolveByDns(name: string, { resolve4, resolve6 }: typeof 
   const ipv6 = resolve6(name).catch(none);
   const ipv4 = await resolve4(name).catch(none);
   if (ipv4.length === 0) return ipv6;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string[]>((resolve) => {
-    timer = setTimeout(() => resolve([]), OTHER_FAMILY_MS);
-  });
-  const found = [...ipv4, ...(await Promise.race([ipv6, late]))];
-  clearTimeout(timer);
-  return found;
+  return [...ipv4, ...(await resultWithin(timers, OTHER_FAMILY_MS, ipv6).catch(none))];
 }
 
 function isPublic(address: string): boolean {
