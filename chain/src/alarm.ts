@@ -1,14 +1,14 @@
 /** Alerts the operator, at most every ten minutes for each kind. */
-export type Alarm = (kind: string, message: string) => void;
+export type Alarm<T> = (kind: string, alert: T) => void;
 
 const REPEAT_MS = 600_000;
 
-export function createAlarm(options: { now(): number; onAlert(message: string): void }): Alarm {
+export function createAlarm<T = string>(options: { now(): number; onAlert(alert: T): void }): Alarm<T> {
   const toldAt = new Map<string, number>();
-  return (kind, message) => {
+  return (kind, alert) => {
     const at = options.now();
     if (at - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     toldAt.set(kind, at);
-    options.onAlert(message);
+    options.onAlert(alert);
   };
 }

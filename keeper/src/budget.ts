@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { dayNumber } from "@inference/protocol/window";
 
 /** The amounts spent on each chain in a UTC day. The database keeps them over a restart. */
 export type Budget = {
@@ -11,8 +12,6 @@ export type Budget = {
   reserve(chainId: number, mostWei: bigint): (tookWei: bigint) => void;
 };
 
-const DAY_MS = 86_400_000;
-
 type BudgetOptions = {
   dailyBudgetWei: bigint;
   now(): number;
@@ -24,7 +23,7 @@ export function createBudget(database: DatabaseSync, options: BudgetOptions): Bu
   const { dailyBudgetWei, now, table = "spent" } = options;
   const read = database.prepare(`SELECT wei FROM ${table} WHERE day = ? AND chain_id = ?`);
   const write = database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?)`);
-  const today = (): number => Math.floor(now() / DAY_MS);
+  const today = (): number => dayNumber(now());
   const spentWei = (day: number, chainId: number): bigint =>
     BigInt((read.get(day, chainId) as { wei?: string })?.wei ?? 0);
   return {

@@ -54,7 +54,7 @@ export function findFlush(secondary: KeeperChain): TaskFinder {
   }
   async function find(): Promise<Found> {
     const pending = await secondary.reader.readContract({ ...outbox, functionName: "pending" });
-    if (pending === 0n) return { tasks: [], delays: [] };
+    if (pending === 0n) return { tasks: [] };
     const most = await acceptedOf(pending);
     const call = { ...outbox, functionName: "flush", args: [most] };
     const valueWei = (): Promise<bigint> => feeOf(most);
@@ -75,13 +75,13 @@ export function findBooking({ primary, secondary }: Route, minPayment: bigint): 
     const dollars = { address, abi: erc20Abi, functionName: "balanceOf", args: [inbox] } as const;
     if ((await primary.reader.readContract(dollars)) === 0n) {
       lyingSince = undefined;
-      return { tasks: [], delays: [] };
+      return { tasks: [] };
     }
     const time = await timeOn(primary);
     lyingSince ??= time;
     const atLeast = time - lyingSince < DUST_WAITS ? minPayment : 0n;
     const call = { ...minter, functionName: "book", args: [eid] };
-    return { tasks: [{ name: "book", chain: primary, call, atLeast, notDue: ["NothingArrived"] }], delays: [] };
+    return { tasks: [{ name: "book", chain: primary, call, atLeast, notDue: ["NothingArrived"] }] };
   }
   return { chain: primary, find };
 }
@@ -112,7 +112,7 @@ export function findTransits(primary: KeeperChain, secondaries: readonly KeeperC
       const isBooked = ([, flush]: (typeof open)[number]): boolean => BigInt(flush.flushedAfterToken) <= booked;
       flushes.done(open.filter(isBooked).map(([id]) => id));
       const oldest = open.find((flush) => !isBooked(flush))?.[1];
-      if (oldest === undefined) return { tasks: [], delays: [] };
+      if (oldest === undefined) return { tasks: [] };
       const ageSeconds = (await timeOn(secondary)) - (await timeOfBlock(secondary, oldest.block));
       const isLate = ageSeconds > IN_FLIGHT_LATE;
       return { tasks: [], delays: isLate ? [{ what: "in flight", chain: name, ageSeconds }] : [] };

@@ -38,7 +38,7 @@ export function findConversions(chain: KeeperChain, minPayment: bigint): TaskFin
       tasks.push({ name: "convert", chain, call, atLeast: minPayment, notDue });
     }
     taken.done(converted);
-    return { tasks, delays: [] };
+    return { tasks };
   }
   return { chain, find };
 }
@@ -54,7 +54,7 @@ export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFin
   async function find(): Promise<Found> {
     const treasuries = [...created.open().values()].filter((treasury) => treasury !== zeroAddress);
     const [first] = treasuries;
-    if (first === undefined) return { tasks: [], delays: [] };
+    if (first === undefined) return { tasks: [] };
     const treasury = { address: first, abi: agentTreasuryAbi } as const;
     // The registry makes every treasury with the same dollar.
     const address = await primary.reader.readContract({ ...treasury, functionName: "STABLECOIN" });
@@ -69,7 +69,7 @@ export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFin
         const call = { address: each, abi: agentTreasuryAbi, functionName: "buy", args: [] };
         return { name: "buy", chain: primary, call, notDue: ["NothingToEnter", "NotListed", ...MARKET_NOT_DUE] };
       });
-    return { tasks, delays: [] };
+    return { tasks };
   }
   return { chain: primary, find };
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { createChainClient } from "@inference/chain/rpc";
+import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import { ownValue } from "@inference/protocol/own-value";
 import type { Timers } from "@inference/protocol/timers";
 import type { Account, Address } from "viem";
@@ -19,9 +19,7 @@ export function connectKeeperChain(
 ): KeeperChain {
   const { name, chainId, rpcUrl, startBlock, confirmations } = settings;
   const { account, database, now, log } = options;
-  const client = createChainClient({
-    ...{ url: rpcUrl, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1, timers: processTimers },
-  });
+  const client = chainClientOf(rpcUrl);
   const events = createChainEvents({
     ...{ client, database, chainId, startBlock, confirmations, now },
     onReorganized: (reason) => log("alert", "reorganized", { chain: name, reason }),
@@ -29,20 +27,24 @@ export function connectKeeperChain(
   return { settings, events, ...connect({ chainId, rpcUrl, account }) };
 }
 
-/** The process's own timers. */
-export const processTimers: Timers = {
+/** Sends each request once: the caller repeats it at its next poll. */
+export function chainClientOf(url: string): ChainClient {
+  return createChainClient({ url, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1, timers: processTimers });
+}
+
+const processTimers: Timers = {
   after(ms, callback) {
     const timer = setTimeout(callback, ms);
     return { cancel: () => clearTimeout(timer) };
   },
 };
 
-export function hasContract({ settings }: KeeperChain, name: string): boolean {
+export function hasContract({ settings }: Pick<KeeperChain, "settings">, name: string): boolean {
   return ownValue(settings.contracts, name) !== undefined;
 }
 
 /** The address of a contract. Throws if the settings do not have it. */
-export function contractOn({ settings }: KeeperChain, name: string): Address {
+export function contractOn({ settings }: Pick<KeeperChain, "settings">, name: string): Address {
   const address = ownValue(settings.contracts, name);
   if (address === undefined) throw new TypeError(`${settings.name} has no ${name}`);
   return address;

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { createAlarm } from "@inference/chain/alarm";
 import { receiptOf } from "@inference/contracts/receipt";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -17,9 +18,6 @@ import type { KeeperSettings } from "./settings.ts";
 import { findPulls } from "./standing-orders.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";
-
-/** The least time before the same alert is repeated. */
-const REPEAT_MS = 600_000;
 
 export type Keeper = Service & {
   /** The port of the relay once it listens; null without one. Rejects, as `ended`, if the port is taken. */
@@ -42,13 +40,13 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
       return await find();
     } catch (error) {
       alert("unreadable", { chain: chain.settings.name, reason: reasonOf(error) });
-      return { tasks: [], delays: [] };
+      return { tasks: [] };
     }
   }
   async function round(signal: AbortSignal): Promise<number> {
     await Promise.all(chains.map(({ events }) => events.poll()));
     for (const finder of finders) {
-      const { tasks, delays } = await look(finder);
+      const { tasks, delays = [] } = await look(finder);
       for (const { what, chain, ageSeconds } of delays) alert("late", { what, chain, ageSeconds: String(ageSeconds) });
       for (const task of tasks) {
         if (signal.aborted) return 0;
@@ -147,15 +145,10 @@ async function send(chain: KeeperChain, call: Task["call"], value: bigint, budge
   return { outcome: status === "success" ? "done" : "reverted", hash };
 }
 
-/** Repeats the same alert at most every {@link REPEAT_MS}. */
 function limited({ now, log }: { now(): number; log: Log }): Alert {
-  const toldAt = new Map<string, number>();
+  const alarm = createAlarm<Parameters<Alert>>({ now, onAlert: (alert) => log("alert", ...alert) });
   return (event, fields) => {
     const { task, what, chain } = fields as Partial<Delay & { task: string }>;
-    const kind = [event, task, what, chain].join(":");
-    const at = now();
-    if (at - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
-    toldAt.set(kind, at);
-    log("alert", event, fields);
+    alarm([event, task, what, chain].join(":"), [event, fields]);
   };
 }

@@ -64,7 +64,7 @@ export function findPayments(primary: KeeperChain, minPayment: bigint): TaskFind
     const named = (kind: string): Address[] =>
       open.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length) as Address);
     payees.done([...(await agentTasks(named("agent:"), tasks)), ...(await accountTasks(named("account:"), tasks))]);
-    return { tasks, delays: [] };
+    return { tasks };
   }
   return { chain: primary, find };
 }

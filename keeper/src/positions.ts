@@ -50,7 +50,7 @@ export function findCollections(chain: KeeperChain, minPayment: bigint): TaskFin
   async function find(): Promise<Found> {
     const tasks: Task[] = [];
     const ids = [...locked.open().values()].map(BigInt);
-    if (ids.length === 0) return { tasks, delays: [] };
+    if (ids.length === 0) return { tasks };
     const [decimals, manager] = await Promise.all([
       reader.readContract({ address: stablecoin, abi: erc20Abi, functionName: "decimals" }),
       reader.readContract({ ...locker, functionName: "POSITIONS" }),
@@ -62,7 +62,7 @@ export function findCollections(chain: KeeperChain, minPayment: bigint): TaskFin
       const call = { ...locker, functionName: "collect", args: [id] };
       tasks.push({ name: "collect", chain, call, notDue: [] });
     }
-    return { tasks, delays: [] };
+    return { tasks };
   }
   return { chain, find };
 }

@@ -11,7 +11,8 @@ import {
   text,
   url,
 } from "@inference/contracts/json-fields";
-import { type Hex, isHex } from "viem";
+import { isPrivateKey } from "@inference/protocol/keystore";
+import type { Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import type * as z from "zod";
 
@@ -100,27 +101,23 @@ export function readKeeperSettings(variables: Variables): KeeperSettings {
     wrong.unshift("standingOrders needs relay, which tells owners whom their orders must name.");
   }
   if (relay !== undefined) wrong.unshift(...relayProblems({ key, relayKey, secret }));
-  if (!isKey(key)) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
-  if (!read.success || !isKey(key) || wrong.length > 0) throw new SettingsError(wrong.join(" "));
-  const keys = { keeper: key, ...(relay !== undefined && isKey(relayKey) ? { relay: relayKey } : {}) };
+  if (!isPrivateKey(key)) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (!read.success || !isPrivateKey(key) || wrong.length > 0) throw new SettingsError(wrong.join(" "));
+  const keys = { keeper: key, ...(relay !== undefined && isPrivateKey(relayKey) ? { relay: relayKey } : {}) };
   const addresses = Object.fromEntries(Object.entries(keys).map(([name, each]) => [name, privateKeyToAddress(each)]));
   for (const { chainId } of read.data.chains) refuseDevelopmentKeys(chainId, addresses);
   const { relay: given, ...data } = read.data;
   return {
     ...data,
     key,
-    ...(given !== undefined && isKey(relayKey) ? { relay: { ...given, key: relayKey, secret } } : {}),
+    ...(given !== undefined && isPrivateKey(relayKey) ? { relay: { ...given, key: relayKey, secret } } : {}),
   };
-}
-
-function isKey(text: string): text is Hex {
-  return isHex(text) && text.length === 66;
 }
 
 /** Two accounts, because each counts its own transactions. */
 function relayProblems({ key, relayKey, secret }: { key: string; relayKey: string; secret: string }): string[] {
   const wrong: string[] = [];
-  if (!isKey(relayKey)) wrong.push("RELAY_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (!isPrivateKey(relayKey)) wrong.push("RELAY_KEY must be a private key: 0x and 64 hexadecimal digits.");
   if (relayKey.toLowerCase() === key.toLowerCase()) wrong.push("RELAY_KEY must be another key than KEEPER_KEY.");
   if (secret.length < 32) wrong.push("RELAY_SECRET must have at least 32 characters, as the gateway's RELAY_SECRET.");
   return wrong;

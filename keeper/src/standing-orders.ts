@@ -2,6 +2,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { standingOrdersAbi } from "@inference/protocol/abi/standing-orders";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { DAY_MS, dayNumber } from "@inference/protocol/window";
 import { type Address, erc20Abi, isAddressEqual } from "viem";
 import type { Budget } from "./budget.ts";
 import { contractOn, hasContract, inBatches, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
@@ -17,7 +18,6 @@ const MOST_PULLED = 10;
  * stablecoin blocks is not asked about in each round. A reverted pull ends the owner's UTC day.
  */
 const REST_MS = 600_000;
-const DAY_MS = 86_400_000;
 /** How long a message from a secondary chain counts as credit, in seconds. */
 const DAY_S = 86_400n;
 
@@ -60,7 +60,7 @@ export function findPulls(
         tasks.push(pull(chain, { owner, amount }));
       }
     }
-    return { tasks, delays: [] };
+    return { tasks };
   }
   function pull(chain: KeeperChain, { owner, amount }: Pull): Task {
     const orders = ordersOn(chain);
@@ -71,7 +71,7 @@ export function findPulls(
       valueWei: async () =>
         chain === primary ? 0n : chain.reader.readContract({ ...fee, args: [primary.settings.eid] }),
       onTried: (outcome) => {
-        const until = outcome === "reverted" ? (Math.floor(now() / DAY_MS) + 1) * DAY_MS : now() + REST_MS;
+        const until = outcome === "reverted" ? (dayNumber(now()) + 1) * DAY_MS : now() + REST_MS;
         restsUntil.set(owner, until);
       },
     };

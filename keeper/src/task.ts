@@ -24,7 +24,7 @@ export type Task = {
 export type Delay = { what: "flush" | "in flight" | "waiting"; chain: string; ageSeconds: bigint };
 
 /** The calls to make now, and the delays. */
-export type Found = { tasks: Task[]; delays: Delay[] };
+export type Found = { tasks: Task[]; delays?: Delay[] };
 
 /** Looks for tasks of one kind. */
 export type TaskFinder = {

@@ -20,7 +20,7 @@ export function findDeliveries(chain: KeeperChain): TaskFinder {
   );
 
   async function find(): Promise<Found> {
-    const found: Found = { tasks: [], delays: [] };
+    const found: Required<Found> = { tasks: [], delays: [] };
     const open = [...arrivals.open().values()];
     const contracts = open.map(({ guid }) => ({ ...bridge, functionName: "waiting", args: [guid] }) as const);
     const digests = await chain.reader.multicall({ ...inBatches, contracts });

@@ -1,12 +1,11 @@
-import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import type { ChainClient } from "@inference/chain/rpc";
 import { gaslessTopUpAbi } from "@inference/protocol/abi/gasless-top-up";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
-import { ownValue } from "@inference/protocol/own-value";
 import type { RelayQuote } from "@inference/protocol/wire/top-up";
 import { type Account, type Address, zeroAddress, zeroHash } from "viem";
-import { type Connection, connect, RPC_MS } from "../connection.ts";
-import { processTimers } from "../keeper-chain.ts";
+import { type Connection, connect } from "../connection.ts";
+import { chainClientOf, contractOn, hasContract } from "../keeper-chain.ts";
 import { revertOf } from "../revert.ts";
 import type { KeeperChainSettings, RelayChainSettings } from "../settings.ts";
 
@@ -37,15 +36,11 @@ export function openRelayChain(
   given: KeeperChainSettings,
   { account, primary, order }: { account: Account; primary: KeeperChainSettings | null; order: OrderTerms },
 ): RelayChain | null {
-  const { name, chainId, rpcUrl, relay: settings, contracts, confirmations, startBlock } = given;
+  const { name, chainId, rpcUrl, relay: settings, confirmations, startBlock } = given;
   if (settings === undefined) return null;
   const connection = connect({ chainId, rpcUrl, account });
   const { reader } = connection;
-  const at = (contract: string): Address => {
-    const address = ownValue(contracts, contract);
-    if (address === undefined) throw new TypeError(`${name} has no ${contract}`);
-    return address;
-  };
+  const at = (contract: string): Address => contractOn({ settings: given }, contract);
   const contract = at("gaslessTopUp");
   let quote: RelayQuote | undefined;
 
@@ -67,7 +62,7 @@ export function openRelayChain(
       stablecoin: { address, name: dollar, version, decimals },
       ...{ fee_token: String(fee), fee_to: account.address, least_token: String(least), longest_s: LONGEST_S },
       x402: isX402 ? { pay_to: at("x402Door"), least_token: String(leastX402) } : null,
-      standing_order: ownValue(contracts, "standingOrders") === undefined ? null : order,
+      standing_order: hasContract({ settings: given }, "standingOrders") ? order : null,
     };
   }
   /** The version in the stablecoin's EIP-712 domain: by its own function, or by EIP-5267. */
@@ -83,9 +78,7 @@ export function openRelayChain(
   return {
     ...connection,
     ...{ name, chainId, settings, confirmations, startBlock, at },
-    client: createChainClient({
-      ...{ url: rpcUrl, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1, timers: processTimers },
-    }),
+    client: chainClientOf(rpcUrl),
     async quote() {
       quote ??= await read();
       return quote;

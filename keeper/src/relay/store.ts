@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { DAY_MS } from "@inference/protocol/window";
 import type { Relayed } from "@inference/protocol/wire/top-up";
 import type { Hex } from "viem";
 
@@ -45,7 +46,7 @@ export type RelayStore = {
 };
 
 /** How long a payment can be looked up after its end. */
-const KEPT_MS = 90 * 86_400_000;
+const KEPT_MS = 90 * DAY_MS;
 
 export function createRelayStore(database: DatabaseSync, now: () => number): RelayStore {
   database.exec(`
