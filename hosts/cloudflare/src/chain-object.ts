@@ -1,9 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
-import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
 import type { PollResult } from "@inference/chain/settlement-watcher";
 import { makeProviderBilling } from "@inference/gateway/operator/provider-billing";
-import { followedOf, type GatewaySettings } from "@inference/gateway/settings";
+import { followedOf } from "@inference/gateway/settings";
 import { makeProvider } from "@inference/gateway/upstream/provider";
 import type { LedgerClient } from "@inference/ledger/client";
 import { ceilingPartition } from "@inference/ledger/partition";
@@ -15,6 +14,7 @@ import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
+import { GIVEN_UP_MS } from "./partition-limits.ts";
 import { type EdgeSettings, edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
@@ -26,7 +26,6 @@ import { upstream } from "./upstream.ts";
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #money: MoneyPath;
-  readonly #dollars: DollarFollower | undefined;
   readonly #pollMs: number;
   #dollarsPolledAt = 0;
   #reconciledAt = 0;
@@ -39,18 +38,18 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     const provider = makeProvider(config, upstream);
     const listedOn = (day: string) => prepaidOn(ledger, day);
     this.#pollMs = settings.CHAIN_POLL_MS;
-    this.#dollars = this.#openDollarFollower(settings);
     this.#money = openMoneyPath(settings, {
       ledger,
       billing: makeProviderBilling(config.billing, { log, timers, provider, listedOn, listsAll: false }),
       clientOf: chainClientOf,
       now: Date.now,
       account: settlerOf(settings, env),
-      alerts: {
-        chain: (message) => log("alert", "chain", { message }),
-        settler: (message) => log("alert", "settler", { message }),
-        reconciliation: (message) => log("alert", "reconciliation", { message }),
+      followed: followedOf(settings),
+      dollarStore: {
+        load: async () => (await this.ctx.storage.get<string>(DOLLARS)) ?? null,
+        save: (text) => this.ctx.storage.put(DOLLARS, text),
       },
+      onAlert: (event, message) => log("alert", event, { message }),
     });
   }
 
@@ -61,30 +60,16 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     return {
       status: this.#money.watcher.status(),
       pending: this.#money.watcher.allPending(),
-      dollars: this.#dollars?.view() ?? null,
+      dollars: this.#money.dollars?.view() ?? null,
       settler: this.#money.settler?.status() ?? null,
     };
-  }
-
-  #openDollarFollower(settings: GatewaySettings): DollarFollower | undefined {
-    const followed = followedOf(settings);
-    if (followed === null) return undefined;
-    return createDollarFollower({
-      ...{ followed, clientOf: chainClientOf, now: Date.now },
-      confirmations: settings.CONFIRMATIONS,
-      store: {
-        load: async () => (await this.ctx.storage.get<string>(DOLLARS)) ?? null,
-        save: (text) => this.ctx.storage.put(DOLLARS, text),
-      },
-      onAlert: (message) => log("alert", "dollars", { message }),
-    });
   }
 
   /** Less often than the watcher: each poll asks every chain, and only people wait for what it finds. */
   async #followDollars(): Promise<void> {
     if (Date.now() - this.#dollarsPolledAt < 5 * this.#pollMs) return;
     this.#dollarsPolledAt = Date.now();
-    await this.#dollars?.poll();
+    await this.#money.dollars?.poll();
   }
 
   async reread(): Promise<void> {
@@ -137,5 +122,3 @@ async function prepaidOn(ledger: LedgerClient, day: string): Promise<NanoUsd | n
 const DOLLARS = "dollars";
 /** How long one alarm polls while there is more to read. */
 const POLLING_MS = 60_000;
-/** The runtime gives up a failing alarm after about two minutes. */
-const GIVEN_UP_MS = 3 * 60_000;

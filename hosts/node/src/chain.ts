@@ -1,6 +1,6 @@
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import { startContradiction } from "@inference/chain/start-check";
-import { SettingsError } from "@inference/gateway/settings";
+import { followedOf, SettingsError } from "@inference/gateway/settings";
 import { type MoneyHost, type MoneyPath, openMoneyPath } from "@inference/settler/money-path";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -9,18 +9,15 @@ import { timers } from "./timers.ts";
 /** Throws `SettingsError` if the primary chain contradicts the settings. */
 export async function openChain(
   settings: NodeSettings,
-  host: Pick<MoneyHost, "ledger" | "keccak" | "now" | "billing">,
+  host: Pick<MoneyHost, "ledger" | "keccak" | "now" | "billing" | "dollarStore">,
 ): Promise<MoneyPath> {
   const path = openMoneyPath(settings, {
     ...host,
     clientOf: chainClientOf,
     // The file may have been put back before the start.
     mayBeCopy: true,
-    alerts: {
-      chain: (message) => log("alert", "chain", { message }),
-      settler: (message) => log("alert", "settler", { message }),
-      reconciliation: (message) => log("alert", "reconciliation", { message }),
-    },
+    followed: followedOf(settings),
+    onAlert: (event, message) => log("alert", event, { message }),
   });
   const contradiction = await startContradiction(chainClientOf(settings.PRIMARY_RPC_URL, 1), path.identity);
   if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);

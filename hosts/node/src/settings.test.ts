@@ -11,7 +11,7 @@ import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { inDeepRun } from "@inference/protocol/testing/deep";
 import { openChain } from "./chain.ts";
 import { gatewayEnvironment, gatewayUrl, launch, start } from "./chaos/processes.ts";
-import { checkKey, checkProvider } from "./check.ts";
+import { checkProvider } from "./check.ts";
 import { type NodeSettings, nodeSettings } from "./settings.ts";
 import { readSettingsFile } from "./settings-file.ts";
 import { startProvider } from "./testing/site.ts";
@@ -147,6 +147,7 @@ test(
       const open = (change: Record<string, string>) =>
         openChain(read({ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, ...change }), {
           ...{ ledger: openMemoryHost({ now: Date.now }), keccak, now: Date.now },
+          dollarStore: { load: async () => null, save: async () => {} },
         });
       await open({ PRIMARY_ANCHOR: `0:${hash}`, TOKEN_ADDRESS: chain.token, STABLECOIN_ADDRESS: chain.stablecoin });
       const [otherHash, otherPool] = [`0x${"66".repeat(32)}`, `0x${"66".repeat(20)}`];
@@ -165,11 +166,8 @@ test(
 const prices = JSON.stringify({ models: [{ id: "sim-speech", type: "speech", usd_per_million_characters: "3.5" }] });
 
 test("a key, an alias or a catalogue that the provider contradicts is an error of one line", async () => {
-  const check = async (change: Record<string, string>, pricesFile: string | null = null): Promise<void> => {
-    const settings = read(change);
-    await checkKey(settings, { pricesFile });
-    await checkProvider(settings, { pricesFile }, () => {});
-  };
+  const check = (change: Record<string, string>, pricesFile: string | null = null) =>
+    checkProvider(read(change), pricesFile, () => {});
   await check({});
   await assert.rejects(
     check({ UPSTREAM_API_KEY: "wrong" }),
@@ -188,7 +186,7 @@ test("a price file with models that the provider does not list ends the start, u
   }));
   const pricesFile = JSON.stringify({ models });
   const check = (change: Record<string, string>) =>
-    checkProvider(read({ UPSTREAM_PROBE: "strict", ...change }), { pricesFile }, () => {});
+    checkProvider(read({ UPSTREAM_PROBE: "strict", ...change }), pricesFile, () => {});
   const unlisted =
     /^SettingsError: The gateway cannot start\. PRICES_FILE .*: `sim-tiny`\..*\n {2}.*UPSTREAM_PROBE=warn\.$/;
   await assert.rejects(check({}), unlisted);
@@ -196,7 +194,7 @@ test("a price file with models that the provider does not list ends the start, u
   await check({ UPSTREAM_PROBE: "off" });
   const nothingListed = JSON.stringify({ models: models.slice(1) });
   await assert.rejects(
-    checkProvider(read({}), { pricesFile: nothingListed }, () => {}),
+    checkProvider(read({}), nothingListed, () => {}),
     /the provider lists none of its models: sim-tiny$/,
   );
 });

@@ -23,7 +23,7 @@ import { openNodeLedger } from "./ledger.ts";
 import { listedOnDays } from "./listed-costs.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
-import { openDollarFollower, openStatements, startPolling } from "./polling.ts";
+import { openStatements, startPolling } from "./polling.ts";
 import { openProcessMetrics } from "./process-metrics.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -85,13 +85,13 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const billing = makeProviderBilling(config.upstream.billing, {
     ...{ log, timers, provider, listedOn, listsAll: true, stopped: stopping.signal },
   });
-  const money = await openChain(settings, { ledger, keccak, now: steadyNow, billing });
-  const { client, watcher, settler } = money;
+  const dollarStore = { load: () => keyValue.get(DOLLARS), save: (text: string) => keyValue.put(DOLLARS, text) };
+  const money = await openChain(settings, { ledger, keccak, now: steadyNow, billing, dollarStore });
+  const { client, watcher, settler, dollars } = money;
   // Until the watcher has asked the chain, nobody knows whether the file is an older copy.
   await ledger.run(() => send(chainPartition(settings.PRIMARY_CHAIN_ID), { type: "waitFor", readyFrom: null }));
   const first = await watcher.poll();
   if (first.outcome === "waiting") log("warn", "chain_not_read", { reason: first.reason });
-  const dollars = openDollarFollower(settings, keyValue);
   const webhooks = openWebhooks({ local: config.operator.webhookTargets === "local" });
   const bodies = openBodyThread(config);
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = settings;
@@ -131,7 +131,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   await revokeAllAgain({ ledger, keyValue }, clock.now());
   const stopJobs = await startJobs(gateway, ledger.holds(), options.jobs);
   const statements = openStatements(settings, { ledger, terms: config.posting, keccak });
-  const stopPolling = startPolling({ ...money, statements, dollars }, settings);
+  const stopPolling = startPolling({ ...money, statements }, settings);
   const server = await listen(makeApp(gateway), settings);
   return {
     url: server.url,
@@ -152,6 +152,9 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
   };
 }
+
+/** Where the key-value store has what was read of the secondary chains' dollars. */
+const DOLLARS = "dollars";
 
 /** How long a stop waits for work in the background. The sweeper of the next start ends the rest. */
 const STOP_MS = 20_000;
