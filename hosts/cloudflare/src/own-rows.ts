@@ -14,13 +14,11 @@ import {
 import { keptFrom } from "@inference/ledger/walks";
 import { SWEEP_WITHIN_MS } from "./partition-limits.ts";
 import { type LogBounds, type StoredRow, usualBounds } from "./row-log.ts";
-import { completed, type Fold, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { completed, type ObjectStorage, type OnFold, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
-export type OwnRows = {
+export type OwnRows = Pick<RowMemory, FromMemory> & {
   of(partition: Partition): ReadRows;
-  /** The partition of its rows. @throws If it has none and was asked for none. */
-  partition(): Partition;
   /** Writes to memory. Nothing is in the storage until `commit`. */
   write(partition: Partition, changes: readonly Change[]): void;
   /** Stores all writes since the last commit, as one row. If it throws, none of them is stored. */
@@ -29,16 +27,6 @@ export type OwnRows = {
   acknowledge(ids: readonly string[]): void;
   /** Deliveries that are not acknowledged, as a new list. `undelivered` is cheaper. */
   outbox(): OutboxRow[];
-  undelivered(): number;
-  /** Whether there are acknowledgements that are not committed. */
-  hasAcknowledged(): boolean;
-  /** Whether the object has no row at all, and could be deleted. */
-  isEmpty(): boolean;
-  nextFold(): Fold;
-  /** Gives the next fold of an object without rows a number. */
-  countFrom(fold: number): void;
-  /** Writes a long log anew, for an object that will be idle. */
-  shorten(): void;
   /** Reads everything again, after the storage was changed. */
   reopen(): void;
   lapsedHolds(at: number, limit: number): LapsedHold[];
@@ -50,6 +38,7 @@ export type OwnRows = {
   /** The earliest time from which the retention of a row of the table counts. */
   firstKept(table: ForgettableTable): number | undefined;
 };
+type FromMemory = "partition" | "undelivered" | "hasAcknowledged" | "isEmpty" | "nextFold" | "countFrom" | "shorten";
 
 /**
  * An object with this many open deliveries admits no new requests, and only ends those in progress. The deliveries take

@@ -213,7 +213,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
         () => this.#tidy(),
       ];
       for (const work of works) {
-        await work().catch((error: unknown) => log("alert", "job_failed", { error: String(error) }));
+        await work().catch(jobFailed);
       }
     } finally {
       this.#isAtWork = false;
@@ -266,16 +266,11 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 
   async #deliverNow(): Promise<void> {
     this.#delivering += 1;
-    try {
-      await this.#deliver();
-    } catch (error) {
-      log("alert", "job_failed", { error: String(error) });
-    } finally {
-      this.#delivering -= 1;
-      // Readers that wait for the last write see it.
-      const isLast = this.#delivering === 0;
-      if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + most.DELIVER_AGAIN_MS);
-    }
+    await this.#deliver().catch(jobFailed);
+    this.#delivering -= 1;
+    // Readers that wait for the last write see it.
+    const isLast = this.#delivering === 0;
+    if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + most.DELIVER_AGAIN_MS);
   }
 
   /** Lowers allowances of the ceiling that are due. */
@@ -322,8 +317,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** Ends lapsed holds without waiting for the alarm. */
   #sweepLapsed(): void {
     if (this.#sweeping !== undefined || Date.now() < this.#sweepAgainAt || !this.#hasLapsed()) return;
-    const failed = (error: unknown) => log("alert", "job_failed", { error: String(error) });
-    this.ctx.waitUntil(this.#sweep().catch(failed));
+    this.ctx.waitUntil(this.#sweep().catch(jobFailed));
   }
 
   async #forget(): Promise<void> {
@@ -387,6 +381,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   }
 }
 
+const jobFailed = (error: unknown): void => log("alert", "job_failed", { error: String(error) });
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
 /** The key of the epoch, and the epoch of an object that was never restored. */
 const EPOCH = "epoch";

@@ -1,6 +1,5 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { Partition } from "@inference/ledger/partition";
-import type { TableName } from "@inference/ledger/tables";
 import { unpack } from "./packed-text.ts";
 
 /** A row as it is stored. Another version may have given it more properties. */
@@ -15,8 +14,6 @@ export type StoredChange = { readonly table: string; readonly id: string; readon
 export const OBJECT_VERSION = 2;
 /** The version of an object with a packed segment or a packed log. */
 export const PACKED_VERSION = 2;
-/** The kinds whose rows an earlier release must not ignore, with their version: their first row raises the object's. */
-const versions: { readonly [T in TableName]?: number } = {};
 
 /**
  * The log of an object: its changes since the last fold, which writes them into segments. Each commit is one row. The
@@ -87,9 +84,4 @@ export function readLog(sql: Pick<SqlStorage, "exec">): { log: Log; changes: Ite
 /** Writes the last slot in use. */
 export function writeLog(sql: Pick<SqlStorage, "exec">, partition: Partition, log: Log, changes: string): void {
   sql.exec(WRITE, log.slots, log.fold, log.version, partition, changes);
-}
-
-/** The version that these changes need. */
-export function versionOf(changes: Iterable<{ readonly table: TableName }>): number {
-  return Math.max(1, ...Array.from(changes, ({ table }) => versions[table] ?? 1));
 }

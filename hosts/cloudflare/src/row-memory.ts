@@ -12,7 +12,6 @@ import {
   readLog,
   type StoredChange,
   type StoredRow,
-  versionOf,
   writeLog,
 } from "./row-log.ts";
 import { openSegments, type Segments } from "./row-segments.ts";
@@ -54,7 +53,7 @@ export type RowMemory = {
   nextFold(): Fold;
   /** Gives the next fold a number. Throws if the object has rows. */
   countFrom(fold: number): void;
-  /** Rewrites a log of several rows as a packed one, which costs three row writes. */
+  /** Rewrites a log of several rows as a packed one, for an object that will be idle. It costs three row writes. */
   shorten(): void;
 };
 
@@ -148,7 +147,6 @@ export function openRowMemory(storage: ObjectStorage, bounds: LogBounds, onFold?
     if (unwritten.size === 0) return;
     const text = textOf(unwritten);
     const isFull = log.slots >= bounds.slots || log.characters + text.length > bounds.characters;
-    log.version = Math.max(log.version, versionOf(unwritten));
     const folded = isFull && onFold !== undefined ? nextFold() : undefined;
     if (!isFull && hasLog) append(text);
     else
