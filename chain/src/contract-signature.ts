@@ -1,11 +1,9 @@
 import { ChainUnavailable, type SignatureQuery } from "@inference/protocol/chain-reader";
-import { type Timers, within } from "@inference/protocol/timers";
 import { createClient, custom } from "viem";
 import { verifyHash } from "viem/actions";
 import { quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
-const TIMEOUT_MS = 2_000;
 /** Enough to deploy a wallet and to check a curve in Solidity. It also ends a contract that loops. */
 const GAS = 10_000_000;
 
@@ -15,18 +13,14 @@ const GAS = 10_000_000;
  * The library returns false for every failed call, even if the node is missing. So failures of the node are recorded,
  * and thrown.
  *
- * @throws ChainUnavailable if the node did not answer in time.
+ * @throws ChainUnavailable if the node did not answer.
  */
-export function acceptsSignature(client: ChainClient, timers: Timers, query: SignatureQuery): Promise<boolean> {
-  return within(timers, TIMEOUT_MS, (signal) => askWallet(client, signal, query));
-}
-
-async function askWallet(client: ChainClient, signal: AbortSignal, query: SignatureQuery): Promise<boolean> {
+export async function acceptsSignature(client: ChainClient, query: SignatureQuery): Promise<boolean> {
   let failure: ChainUnavailable | undefined;
 
   async function request({ method, params }: { method: string; params?: readonly unknown[] }): Promise<unknown> {
     try {
-      return await client.request(method, method === "eth_call" ? withGas(params) : (params ?? []), { signal });
+      return await client.request(method, method === "eth_call" ? withGas(params) : (params ?? []));
     } catch (error) {
       if (!(error instanceof RpcError && error.isContractFailure)) failure ??= asUnavailable(error);
       throw error;

@@ -23,6 +23,7 @@ export type ChainReaderOptions = {
 };
 
 const TIMEOUT_MS = 2_000;
+
 export function createChainReader(options: ChainReaderOptions): ChainReader {
   const { client, settlement, contracts = {}, timers, watcher } = options;
   const parts = new Map<Part, Address | null>();
@@ -82,7 +83,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       }),
 
     books: () => question((client) => readBooks(client, settlement)),
-    acceptsSignature: (query) => acceptsSignature(client, timers, query),
+    acceptsSignature: (query) => question((client) => acceptsSignature(client, query)),
     pendingActivations: (account) => watcher.pendingActivations(account),
     following() {
       const { state, block, lagBlocks } = watcher.status();
