@@ -1,9 +1,8 @@
 /** A local chain: empty, or a fork of another. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { foundryPath } from "./forge.ts";
 
 export interface Anvil extends AsyncDisposable {
   readonly rpcUrl: string;
@@ -23,7 +22,7 @@ export async function startAnvil(chainId: number, { forkUrl, slotsInAnEpoch }: A
   const args = ["--port", String(port), "--chain-id", String(chainId), "--hardfork", "cancun", "--quiet"];
   if (slotsInAnEpoch !== undefined) args.push("--slots-in-an-epoch", String(slotsInAnEpoch));
   if (forkUrl !== undefined) args.push("--fork-url", forkUrl);
-  const child = spawn(anvilPath(), args, { stdio: "ignore" });
+  const child = spawn(foundryPath("anvil"), args, { stdio: "ignore" });
   process.once("exit", () => child.kill("SIGKILL"));
   const failure = new Promise<never>((_, reject) => {
     child.once("error", (error) => reject(new Error(`anvil did not start: ${error.message}`)));
@@ -50,16 +49,6 @@ async function stop(child: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGINT");
   await exited;
-}
-
-/** The pinned program, or the one on the PATH where npm has none for the platform. */
-export function anvilPath(): string {
-  try {
-    const path = fileURLToPath(new URL("bin/anvil", import.meta.resolve("@foundry-rs/anvil-linux-amd64/package.json")));
-    return existsSync(path) ? path : "anvil";
-  } catch {
-    return "anvil";
-  }
 }
 
 async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** Runs forge with the given arguments: the pinned one from npm (Linux x64), otherwise the one on the PATH. */
+/** Runs forge with the given arguments. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,18 @@ const contractsFolder = fileURLToPath(new URL("..", import.meta.url));
 
 /** Runs forge in the contracts' folder with inherited output, and returns its exit status. */
 export function runForge(args: readonly string[]): number {
-  return statusOf(spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" }));
+  return statusOf(spawnSync(foundryPath("forge"), args, { cwd: contractsFolder, stdio: "inherit" }));
 }
 
 /** The same, with its output. */
 export function runForgeForOutput(args: readonly string[]): { status: number; output: string } {
   const stdio = ["inherit", "pipe", "inherit"] as const;
-  const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: [...stdio], encoding: "utf8", maxBuffer });
+  const result = spawnSync(foundryPath("forge"), args, {
+    cwd: contractsFolder,
+    stdio: [...stdio],
+    encoding: "utf8",
+    maxBuffer,
+  });
   process.stdout.write(result.stdout ?? "");
   return { status: statusOf(result), output: result.stdout ?? "" };
 }
@@ -32,13 +37,14 @@ function statusOf(result: { status: number | null; error?: Error }): number {
   return result.status ?? 1;
 }
 
-function forgePath(): string {
+/** The pinned program, or the one on the PATH where npm has none for the platform. */
+export function foundryPath(program: "forge" | "anvil"): string {
   try {
-    const manifest = import.meta.resolve("@foundry-rs/forge-linux-amd64/package.json");
-    const path = fileURLToPath(new URL("bin/forge", manifest));
-    return existsSync(path) ? path : "forge";
+    const manifest = import.meta.resolve(`@foundry-rs/${program}-linux-amd64/package.json`);
+    const path = fileURLToPath(new URL(`bin/${program}`, manifest));
+    return existsSync(path) ? path : program;
   } catch {
-    return "forge";
+    return program;
   }
 }
 

@@ -3,7 +3,7 @@ import { open, rename } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { anvilPath } from "@inference/contracts/anvil";
+import { foundryPath } from "@inference/contracts/forge";
 import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
@@ -45,7 +45,7 @@ export async function startChain(processes: Processes, options: ChainOptions): P
   const { program, chainId, port, stateFile, environment, now = Date.now } = options;
   const rpcUrl = `http://127.0.0.1:${port}`;
   const child = processes.start(program, {
-    args: [anvilPath(), ...anvilArguments(options)],
+    args: [foundryPath("anvil"), ...anvilArguments(options)],
     environment,
     explain: (line) =>
       line.includes("for '--load-state") ? `${stateFile} is damaged: begin anew with npm start -- --fresh.` : undefined,
