@@ -1,4 +1,4 @@
-import { oneLine } from "@inference/keeper/log";
+import { reasonOf } from "@inference/keeper/log";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { type Address, createPublicClient, http, zeroAddress } from "viem";
 import { ComputerError } from "./computer-error.ts";
@@ -16,12 +16,16 @@ export async function requireComputer({ rpcUrl, chainId, registry, agentToken, c
     try {
       return await what;
     } catch (error) {
-      throw new Error(`${rpcUrl} does not answer (${oneLine(error)}): set PRIMARY_RPC_URL to another node.`);
+      throw new Error(
+        `The primary chain's node does not answer (${reasonOf(error)}): set PRIMARY_RPC_URL to another node.`,
+      );
     }
   };
   const actual = await read(client.getChainId());
   if (actual !== chainId) {
-    throw new ComputerError(`${rpcUrl} is a node of chain ${actual}, and the gateway's primary chain is ${chainId}.`);
+    throw new ComputerError(
+      `The node is one of chain ${actual}, and the gateway's primary chain is ${chainId}: set PRIMARY_RPC_URL to another node.`,
+    );
   }
   if (!(await read(client.readContract({ ...contract, functionName: "isAgent", args: [agentToken] })))) {
     throw new ComputerError(
