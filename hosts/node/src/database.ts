@@ -36,11 +36,9 @@ function openTables(file: string, synchronous: Synchronous, lock: DatabaseSync):
 
 /** A connection to the tables. Each thread has its own. */
 export function connectTables(file: string, synchronous: Synchronous): DatabaseSync {
-  const database = connect(file);
-  database.exec("PRAGMA busy_timeout = 10000");
+  const database = connect(file, BUSY_MS);
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${synchronous}`);
-  database.exec("PRAGMA busy_timeout = 10000");
   database.exec("PRAGMA cache_size = -16384");
   database.exec("PRAGMA temp_store = MEMORY");
   return database;
@@ -80,9 +78,10 @@ function refusal(file: string, error: unknown): unknown {
   return sqliteCode(error) === undefined ? error : unusable(file, error);
 }
 
-export function connect(file: string): DatabaseSync {
+/** @param timeout How long a statement waits for a lock of another connection, in ms. */
+export function connect(file: string, timeout = 0): DatabaseSync {
   try {
-    return new DatabaseSync(file);
+    return new DatabaseSync(file, { timeout });
   } catch (error) {
     throw unusable(file, error);
   }
@@ -111,6 +110,8 @@ export function startError(error: unknown): string {
   if (!isDiskFull(error) && !isDiskFull(cause)) return message;
   return `The disk is full: ${message}. Free some MB on the disk of DATABASE_FILE, then start again. No confirmed request is lost.`;
 }
+
+export const BUSY_MS = 10_000;
 
 /** The durability that a connection was opened with. */
 export function synchronousOf(database: DatabaseSync): Synchronous {

@@ -1,5 +1,5 @@
 import type { OrderedStore } from "@inference/gateway/auth/revocations";
-import { connect, keepPrivate } from "./database.ts";
+import { BUSY_MS, connect, keepPrivate } from "./database.ts";
 
 /**
  * The key-value store on one machine. It has its own file, so that a write waits neither for a commit of the ledger nor
@@ -7,8 +7,7 @@ import { connect, keepPrivate } from "./database.ts";
  */
 export function openKeyValue(file: string, now: () => number): OrderedStore & { close(): void } {
   for (const end of ["", "-wal", "-shm"]) keepPrivate(file + end);
-  const database = connect(file);
-  database.exec("PRAGMA busy_timeout = 10000");
+  const database = connect(file, BUSY_MS);
   database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec(`CREATE TABLE IF NOT EXISTS key_value (

@@ -4,7 +4,7 @@ import { makeReceiptKey } from "@inference/gateway/auth/receipt-key";
 import { parseSettings, SettingsError, secretsOf } from "@inference/gateway/settings";
 import { readArguments } from "./arguments.ts";
 import { backUpLedger } from "./backup.ts";
-import { checkKey, checkProvider } from "./check.ts";
+import { checkProvider } from "./check.ts";
 import { startError } from "./database.ts";
 import { log, logWhatIsPrinted, tell } from "./log.ts";
 import { noteBackup } from "./process-metrics.ts";
@@ -50,8 +50,7 @@ try {
     process.exit(0);
   }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
-  await checkKey(settings, { pricesFile });
-  await checkProvider(settings, { pricesFile }, check ? log : () => {});
+  await checkProvider(settings, pricesFile, check ? log : () => {});
   if (check) {
     tell("checked");
     process.exit(0);

@@ -13,7 +13,7 @@ import { seed } from "@inference/protocol/testing/seed";
 import { providerCopies } from "@inference/provider-simulator/copies/all";
 import type { ErrorCause, ProviderCopy } from "@inference/provider-simulator/copies/copy";
 import { type CopyServer, startCopy } from "@inference/provider-simulator/copies/server";
-import { checkKey, checkProvider } from "./check.ts";
+import { checkProvider } from "./check.ts";
 import { nodeSettings } from "./settings.ts";
 import {
   costOf,
@@ -137,8 +137,7 @@ for (const name of profileNames) {
 
     test("a start checks its key, and sees in one request that it keeps the limit and tells its usage", async () => {
       const before = provider.requests.length;
-      await checkKey(settingsOf(), { pricesFile });
-      await checkProvider(settingsOf(), { pricesFile }, () => {});
+      await checkProvider(settingsOf(), pricesFile, () => {});
       const [probe, ...rest] = provider.requests.slice(before);
       assert.equal(rest.length, 0);
       assert.equal(probe?.body.model, model);
@@ -155,7 +154,7 @@ for (const name of profileNames) {
 
     test("a start is refused where the limit has another name", async () => {
       const other = copy.limitFields.includes("max_completion_tokens") ? "max_tokens" : "max_completion_tokens";
-      const start = checkProvider(settingsOf({ UPSTREAM_OUTPUT_FIELD: other }), { pricesFile }, () => {});
+      const start = checkProvider(settingsOf({ UPSTREAM_OUTPUT_FIELD: other }), pricesFile, () => {});
       if (copy.limitFields.includes(other)) await start;
       else await assert.rejects(start, /with 40 tokens .* ignores the output limit/);
     });
