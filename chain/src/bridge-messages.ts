@@ -3,7 +3,7 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import type { Address } from "@inference/protocol/credential";
 import { ownValue } from "@inference/protocol/own-value";
 import type { Cursor } from "./continuity.ts";
-import { type EventSource, eventSource } from "./events.ts";
+import { type EventSource, eventSource, mapped } from "./events.ts";
 
 /**
  * The messages of the token's bridge, put together from the events of two chains, and the dollars that the primary
@@ -48,25 +48,25 @@ export type Fold = (messages: Messages, place: Place) => void;
 export function sourcesOf(chain: { eid: number; bridge: Address; minter: Address | null }): EventSource<Fold>[] {
   const { eid, bridge, minter } = chain;
   const sources = [
-    folding(eventSource(bridge, tokenBridgeAbi, "Sent"), ({ guid, dstEid, message }) => (messages, place) => {
+    mapped(eventSource(bridge, tokenBridgeAbi, "Sent"), ({ guid, dstEid, message }) => (messages, place) => {
       const path = `${eid}>${dstEid}`;
       const nonce = (ownValue(messages.nonces, path) ?? 0) + 1;
       messages.nonces[path] = nonce;
       merge(messages, { ...recordOf(guid, eid, dstEid, message), sent: { ...place, nonce } });
     }),
-    folding(eventSource(bridge, tokenBridgeAbi, "Waiting"), ({ guid, srcEid, message }) => (messages, place) => {
+    mapped(eventSource(bridge, tokenBridgeAbi, "Waiting"), ({ guid, srcEid, message }) => (messages, place) => {
       merge(messages, { ...recordOf(guid, srcEid, eid, message), waiting: place });
     }),
-    folding(eventSource(bridge, tokenBridgeAbi, "Delivered"), ({ guid, srcEid, message }) => (messages, place) => {
+    mapped(eventSource(bridge, tokenBridgeAbi, "Delivered"), ({ guid, srcEid, message }) => (messages, place) => {
       merge(messages, { ...recordOf(guid, srcEid, eid, message), delivered: place });
     }),
-    folding(eventSource(bridge, tokenBridgeAbi, "Discarded"), ({ guid }) => (messages, place) => {
+    mapped(eventSource(bridge, tokenBridgeAbi, "Discarded"), ({ guid }) => (messages, place) => {
       const known = messages.byGuid[guid];
       if (known !== undefined) merge(messages, { ...known, discarded: place });
     }),
   ];
   if (minter === null) return sources;
-  const booked = folding(
+  const booked = mapped(
     eventSource(minter, tokenMinterAbi, "Booked"),
     ({ eid: secondary, amount }) =>
       ({ bookedToken }) => {
@@ -74,10 +74,6 @@ export function sourcesOf(chain: { eid: number; bridge: Address; minter: Address
       },
   );
   return [...sources, booked];
-}
-
-function folding<A>(source: EventSource<A>, fold: (args: A) => Fold): EventSource<Fold> {
-  return { ...source, decode: (log) => fold(source.decode(log)) };
 }
 
 type SentMessage = { kind: number; from: Address; to: Address; amount: bigint };

@@ -58,6 +58,11 @@ export function eventSource<const A extends Abi, const N extends ContractEventNa
   };
 }
 
+/** The same events, each as what `map` makes of it. */
+export function mapped<A, T>(source: EventSource<A>, map: (args: A) => T): EventSource<T> {
+  return { ...source, decode: (log) => map(source.decode(log)) };
+}
+
 /**
  * Reads all events of these sources in these blocks, in chain order.
  *

@@ -6,7 +6,7 @@ import { type Keccak, merkleTree, pureKeccak } from "@inference/protocol/merkle-
 import { cappedNanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { bytesToHex, hexToBytes } from "viem";
-import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "./events.ts";
+import { type ChainEvent, type EventArgs, eventSource, mapped, readEvents } from "./events.ts";
 import { type ChainClient, ChainContradiction } from "./rpc.ts";
 
 /** The events that changed totals of accounts in some blocks, in the order of the chain. */
@@ -15,7 +15,6 @@ export type SettlementEvents = { activations: Activation[]; chunks: SettledChunk
 type Abi = typeof inferenceSettlementAbi;
 type Activated = EventArgs<Abi, "Activated">;
 type Settled = EventArgs<Abi, "Settled">;
-type Named = { name: "Activated"; args: Activated } | { name: "Settled"; args: Settled };
 
 /** Blocks of a settlement contract. `keccak` hashes the records of a full chunk: 3,600 hashes. */
 export type SettlementQuery = { settlement: Address; from: number; to: number; keccak?: Keccak | undefined };
@@ -24,16 +23,18 @@ export type SettlementQuery = { settlement: Address; from: number; to: number; k
  * @throws RpcError if the node refuses the range; ChainContradiction if a chunk's records have another root or sum.
  */
 export async function readSettlementEvents(client: ChainClient, query: SettlementQuery): Promise<SettlementEvents> {
-  const sources: EventSource<Named>[] = [
-    named(query.settlement, "Activated", (args) => ({ name: "Activated", args })),
-    named(query.settlement, "Settled", (args) => ({ name: "Settled", args })),
-  ];
+  const { settlement, keccak } = query;
   const activations: Activation[] = [];
   const chunks: SettledChunk[] = [];
-  for (const { args: event, ...place } of await readEvents(client, sources, query)) {
-    if (event.name === "Activated") activations.push(activationOf(event.args, place));
-    else chunks.push(chunkOf(event.args, place, query.keccak));
-  }
+  const sources = [
+    mapped(eventSource(settlement, inferenceSettlementAbi, "Activated"), (args) => (place: Place) => {
+      activations.push(activationOf(args, place));
+    }),
+    mapped(eventSource(settlement, inferenceSettlementAbi, "Settled"), (args) => (place: Place) => {
+      chunks.push(chunkOf(args, place, keccak));
+    }),
+  ];
+  for (const { args: add, ...place } of await readEvents(client, sources, query)) add(place);
   return { activations, chunks };
 }
 
@@ -97,15 +98,6 @@ function recordsOf({ root, data }: Settled): SettleRecord[] {
     if (error instanceof ChunkError) throw contradiction(`chunk ${root}: ${error.message}`);
     throw error;
   }
-}
-
-function named<N extends Named["name"]>(
-  settlement: Address,
-  name: N,
-  tag: (args: EventArgs<Abi, N>) => Named,
-): EventSource<Named> {
-  const source = eventSource(settlement, inferenceSettlementAbi, name);
-  return { ...source, decode: (log) => tag(source.decode(log)) };
 }
 
 function contradiction(what: string): ChainContradiction {

@@ -1,7 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Cursor } from "@inference/chain/continuity";
 import { createEventFollower } from "@inference/chain/event-follower";
-import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "@inference/chain/events";
+import {
+  type ChainEvent,
+  type EventArgs,
+  type EventSource,
+  eventSource,
+  mapped,
+  readEvents,
+} from "@inference/chain/events";
 import type { ChainClient } from "@inference/chain/rpc";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Abi, Address, ContractEventName } from "viem";
@@ -121,11 +128,8 @@ export function createChainEvents(options: ChainEventsOptions): ChainEvents {
     ): Tracked<V> {
       const kind = `${eventName} ${address.toLowerCase()}`;
       const doneSince = new Map<string, number>();
-      const source = eventSource(address, abi, eventName);
-      sources.push({
-        ...source,
-        decode(log) {
-          const args = source.decode(log);
+      sources.push(
+        mapped(eventSource(address, abi, eventName), (args) => {
           const keys = [...item.keys(args)];
           return ({ get, put }, block) => {
             for (const key of keys) {
@@ -134,8 +138,8 @@ export function createChainEvents(options: ChainEventsOptions): ChainEvents {
               put(kind, key, before === undefined ? value : (item.merge?.(before, value) ?? value));
             }
           };
-        },
-      });
+        }),
+      );
       return {
         open() {
           if (failure !== undefined) throw failure;

@@ -48,17 +48,11 @@ export async function runProcess({ name, usage }: Program, start: () => Service 
 
 /**
  * Repeats `round`, which resolves to the pause before the next one, until the loop is stopped. `ended` rejects with the
- * error of a round.
- *
- * @param onPause Given a function that ends the pause.
+ * error of a round. `wake` ends the pause.
  */
-export function startLoop(
-  round: (signal: AbortSignal) => Promise<number>,
-  onPause?: (wake: () => void) => void,
-): Required<Service> {
+export function startLoop(round: (signal: AbortSignal) => Promise<number>): Required<Service> & { wake(): void } {
   const abort = new AbortController();
   let awake = new AbortController();
-  onPause?.(() => awake.abort());
   async function run(): Promise<void> {
     while (!abort.signal.aborted) {
       awake = new AbortController();
@@ -72,6 +66,7 @@ export function startLoop(
   ended.catch(() => {});
   return {
     ended,
+    wake: () => awake.abort(),
     stop() {
       abort.abort();
       awake.abort();

@@ -49,19 +49,14 @@ export async function startRelay(settings: KeeperSettings, options: Options): Pr
   const { dailyBudgetWei } = relay;
   const budget = createBudget(database, { dailyBudgetWei, now, table: "relay_spent" });
   const senders = [...chains.values()].map((chain) => createSender(chain, { store, budget, now, log, alert }));
-  let wake = (): void => {};
-  const server = await startRelayServer(createDesk({ chains, store, now, log, alert, wake: () => wake() }), {
+  const desk = createDesk({ chains, store, now, log, alert, wake: () => loop.wake() });
+  const server = await startRelayServer(desk, {
     ...{ host: relay.host, port: relay.port, secret: relay.secret, log },
   });
-  const loop = startLoop(
-    async (signal) => {
-      const isBusy = await Promise.all(senders.map(({ round }) => round(signal)));
-      return isBusy.includes(true) ? BUSY_MS : IDLE_MS;
-    },
-    (callback) => {
-      wake = callback;
-    },
-  );
+  const loop = startLoop(async (signal) => {
+    const isBusy = await Promise.all(senders.map(({ round }) => round(signal)));
+    return isBusy.includes(true) ? BUSY_MS : IDLE_MS;
+  });
   return {
     port: server.port,
     ended: loop.ended,
