@@ -4,7 +4,7 @@ import { isAgent, type Partition, restorable } from "@inference/ledger/partition
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { ChainCalls } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
-import { chainOf } from "./settings.ts";
+import { objectSettingsOf } from "./settings.ts";
 
 /** The calls of a partition's object that only an operator makes. */
 export type RestoreCalls = {
@@ -56,7 +56,7 @@ export class Operator extends WorkerEntrypoint<Bindings> {
   }
 
   #chain(): Partition {
-    return chainOf(this.env);
+    return objectSettingsOf(this.env).chain;
   }
 
   #host() {

@@ -33,7 +33,7 @@ import type { RestoreCalls } from "./operator.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
 import * as most from "./partition-limits.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
-import { chainOf, receiptMsOf } from "./settings.ts";
+import { objectSettingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 
 /**
@@ -57,8 +57,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   readonly #export: Export;
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
-  readonly #receiptMs: number;
-  #chain: Partition | undefined;
+  readonly #settings: ReturnType<typeof objectSettingsOf>;
   #gateway: Gateway | undefined;
   #statements: Statements | undefined;
   /** Changes when the object was restored: see `HostState`. */
@@ -84,7 +83,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.ownRows = openOwnRows(ctx.storage, bounds, env.EXPORT && this.#export.put);
     this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
     const isOwn = (partition: Partition) => ctx.id.equals(placedIn(env.PARTITION, env).idFromName(partition));
-    this.#receiptMs = receiptMsOf(env);
+    this.#settings = objectSettingsOf(env);
     this.#ledger = makeEdgeLedger(env, {
       background: (work) => ctx.waitUntil(work),
       own: {
@@ -148,8 +147,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const reply = await this.#apply(partition, command);
     if (command.type === "reserve") this.#sweepLapsed();
     if (command.type !== "reserve" || !("asks" in reply)) return reply;
-    this.#chain ??= chainOf(this.env);
-    const where = { owner: partition, chain: this.#chain };
+    const where = { owner: partition, chain: this.#settings.chain };
     return this.#ledger.run(() => askCeiling(where, command, reply.asks));
   }
 
@@ -326,7 +324,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() }, timers };
     // Not `AbortSignal.timeout`: an object with a pending one does not hibernate.
     await within(timers, most.FORGET_MS, async (signal) => {
-      await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, signal);
+      await forgetAll({ config: { operator: this.#settings }, environment }, signal);
       if (!signal.aborted) this.#forgotAt = now;
     });
     // A log that is never full would never be copied.
@@ -364,7 +362,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #forgetAt(): number | undefined {
     const over = forgettableTables.flatMap((table) => {
       const at = this.ownRows.firstKept(table);
-      return at === undefined ? [] : [at + (isBill(table) ? this.#receiptMs : OUTCOME_RETENTION_MS)];
+      return at === undefined ? [] : [at + (isBill(table) ? this.#settings.receiptMs : OUTCOME_RETENTION_MS)];
     });
     return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs();
   }

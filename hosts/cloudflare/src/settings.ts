@@ -54,15 +54,10 @@ export function edgeConfigOf(settings: EdgeSettings): GatewayConfig {
   return { ...config, ledgerIsFar: true };
 }
 
-/** The retention of receipts, the only setting that an object needs for its alarm. */
-export function receiptMsOf(given: Given): number {
-  const settings = parseSettings(receiptSettings, textsOf(given));
-  return settings.RECEIPT_RETENTION_DAYS * DAY_MS;
-}
-
-/** The partition of the primary chain, which an object asks before its first request. */
-export function chainOf(given: Given): Partition {
-  return chainPartition(parseSettings(chainSettings, textsOf(given)).PRIMARY_CHAIN_ID);
+/** What a partition's object needs itself: the retention of receipts, and the partition of the primary chain. */
+export function objectSettingsOf(given: Given): { receiptMs: number; chain: Partition } {
+  const settings = parseSettings(objectSettings, textsOf(given));
+  return { receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS, chain: chainPartition(settings.PRIMARY_CHAIN_ID) };
 }
 
 /** The settings as texts: a variable of a Worker may be JSON. */
@@ -76,5 +71,4 @@ function textsOf(given: Given): Record<string, string | undefined> {
   );
 }
 
-const receiptSettings = gatewaySettings.pick({ RECEIPT_RETENTION_DAYS: true });
-const chainSettings = gatewaySettings.pick({ PRIMARY_CHAIN_ID: true });
+const objectSettings = gatewaySettings.pick({ RECEIPT_RETENTION_DAYS: true, PRIMARY_CHAIN_ID: true });

@@ -22,8 +22,6 @@ import { openRowCache } from "./row-cache.ts";
 export type NodeLedger = LedgerClient & {
   /** Makes the deliveries that an earlier process left in its outboxes. Returns their number. */
   recover(): Promise<number>;
-  /** The deliveries on disk that are not acknowledged. */
-  undelivered(): number;
   /** All holds. At the start no process works on them. */
   holds(): LapsedHold[];
   /** Commits what is pending. Resolves once it is durable, or has failed. */
@@ -95,11 +93,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     setTimeout(() => void redeliver(), REDELIVER_MS).unref();
   }
 
-  /** Deliveries on disk that were not acknowledged in memory since. */
-  function undelivered() {
-    return rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
-  }
-
   async function redeliver(): Promise<number> {
     redelivers = false;
     await flush();
@@ -107,7 +100,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       redeliverLater();
       return 0;
     }
-    const left = undelivered();
+    // Those on disk that were not acknowledged in memory since.
+    const left = rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
     for (const { partition, row } of left) {
       // As the command `acknowledge` does.
       if (deliver(partition, row.id, () => execute(row.target, JSON.parse(row.command) as Command))) {
@@ -247,7 +241,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       await flush();
       return rows.overdue(table, before, page);
     },
-    undelivered: () => undelivered().length,
     holds: () => rows.holds(Number.MAX_SAFE_INTEGER, 1_000_000),
     async recover() {
       const count = await redeliver();
