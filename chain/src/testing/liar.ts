@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from "node:http";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { post } from "./anvil.ts";
 
 /** A node that stands before an honest one and answers as it likes. */
@@ -40,17 +41,12 @@ export async function startLiar(honestUrl: string): Promise<Liar> {
     response.end(JSON.stringify({ jsonrpc: "2.0", id: question.id, ...answer }));
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const { url, close } = await listenLocally(server);
   const liar: Liar = {
-    url: `http://127.0.0.1:${address.port}/`,
+    url: `${url}/`,
     lie: undefined,
     asked: [],
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
   return liar;
 }

@@ -1,30 +1,30 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { type Alert, alertsOf } from "./beside/alerts.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /** Alerts leave the Worker: the gateway's log goes through a real tail consumer to a real webhook. */
 const posted: { text: string; alerts: Alert[] }[] = [];
-const receiver = createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   posted.push(JSON.parse(Buffer.concat(parts).toString()));
   response.end();
 });
+let receiver: LocalServer;
 let edge: Edge;
 before(async () => {
-  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  receiver = await listenLocally(server);
+  const url = `${receiver.url}/`;
   const entry = new URL("beside/alerts.ts", import.meta.url);
   edge = await startEdge({}, { beside: { ALERTS: { entry, settings: { ALERT_WEBHOOK_URL: url }, isTail: true } } });
 });
 after(async () => {
   await edge?.stop();
-  receiver.closeAllConnections();
-  receiver.close();
+  await receiver.close();
 });
 
 test("an alert of the Worker is posted to the webhook once, and no other line is", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /** The start of an isolate depends on no write, and on no remote answer for longer than seconds. */
@@ -24,16 +24,14 @@ test("an isolate whose write of prices never answers serves requests, and says t
 
 test("a provider whose catalogue never answers delays other requests for a part of its time limit", async (t) => {
   let asked = 0;
-  const silent = createServer(() => {
-    asked += 1;
-  });
-  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    silent.closeAllConnections();
-    silent.close();
-  });
+  const silent = await listenLocally(
+    createServer(() => {
+      asked += 1;
+    }),
+  );
+  t.after(silent.close);
   // A fifth of each time limit, and prices that are too old.
-  await edge.set({ provider: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, hurry: 5 });
+  await edge.set({ provider: silent.url, hurry: 5 });
   await edge.set({ aheadMs: 30 * 60_000 });
   const response = await fetch(`${edge.url}/openapi.json`);
   assert.deepEqual([response.status, asked], [200, 1]);

@@ -3,7 +3,6 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -13,6 +12,7 @@ import { promisify } from "node:util";
 import { type Snippet, snippets } from "@inference/gateway/docs/snippets";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { inDeepRun, isDeep } from "@inference/protocol/testing/deep";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
@@ -151,8 +151,8 @@ describe("each example, as it is printed, on a key of its own", () => {
         await fetch("/", { method: "POST", body: pre.textContent });
       </script>`);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const page = `http://localhost:${(server.address() as AddressInfo).port}/`;
+    const { port, close } = await listenLocally(server);
+    const page = `http://localhost:${port}/`;
     const browser = spawn(CHROMIUM, [...CHROMIUM_FLAGS, `--user-data-dir=${profile}`, page], { stdio: "ignore" });
     const ended = once(browser, "exit");
     try {
@@ -162,8 +162,7 @@ describe("each example, as it is printed, on a key of its own", () => {
     } finally {
       browser.kill();
       await ended;
-      server.close();
-      server.closeAllConnections();
+      await close();
       rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     }
   });

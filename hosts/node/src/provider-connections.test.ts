@@ -1,21 +1,22 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UpstreamResponse } from "@inference/gateway/environment";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { openUpstream } from "./upstream.ts";
 
 /** A provider that writes what it likes on its connections. */
-const servers: Server[] = [];
+const servers: LocalServer[] = [];
 const sockets = new Set<Socket>();
 const upstreams: { close(): Promise<void> }[] = [];
 
 after(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()));
   for (const socket of sockets) socket.destroy();
-  for (const server of servers) server.close();
+  await Promise.all(servers.map((server) => server.close()));
 });
 
 /** The body of every request. */
@@ -36,9 +37,9 @@ async function open(answer: (socket: Socket, path: string) => void) {
       answer(socket, path);
     });
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const local = await listenLocally(server);
+  servers.push(local);
+  const { url } = local;
   const upstream = openUpstream(url);
   upstreams.push(upstream);
   const { signal } = new AbortController();

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostBindings } from "@inference/gateway/http/context";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { listen } from "./listen.ts";
 import { endMalformed } from "./malformed.ts";
 import { watchResponses } from "./responses.ts";
@@ -119,11 +120,9 @@ test("a connection that we have ended, and its client has not, is closed after t
   const server = createServer();
   watchResponses(server, { stalledReaderMs: STALLED_READER_MS, slowestReaderBytesPerS: 1 });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => endMalformed(error, socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  servers.push({ url: "", close: async () => void server.close() });
-  const { port } = server.address() as AddressInfo;
-  const client = await open({ url: `http://127.0.0.1:${port}` }, "/\0");
+  const local = await listenLocally(server);
+  servers.push(local);
+  const client = await open(local, "/\0");
   client.resume();
   await once(client, "end");
   const count = () => new Promise((done) => server.getConnections((_, connections) => done(connections)));

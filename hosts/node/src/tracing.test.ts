@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { providerRecords } from "@inference/gateway/test/settlement/audit";
 import type { Tracing } from "@inference/gateway/tracing";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { startStack } from "./testing/stack.ts";
 import { openTracing } from "./tracing.ts";
 
@@ -32,21 +31,18 @@ type Span = {
 type Export = { resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: Span[] }[] }[] };
 
 const exports: { path: string; text: string }[] = [];
-const collector = createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   exports.push({ path: request.url ?? "", text: Buffer.concat(chunks).toString() });
   response.writeHead(200, { "content-type": "application/json" }).end("{}");
 });
 
+let collector: LocalServer;
 before(async () => {
-  collector.listen(0, "127.0.0.1");
-  await once(collector, "listening");
+  collector = await listenLocally(server);
 });
-after(() => {
-  collector.closeAllConnections();
-  collector.close();
-});
+after(() => collector.close());
 
 const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(
@@ -80,7 +76,7 @@ async function askAll(tracing: Tracing) {
 }
 
 test("a whole, a streamed, a refused and a failed request have their spans, without content and account", async () => {
-  const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const { url } = collector;
   const tracing = await openTracing(url, { profile: "venice", baseUrl: "https://provider.test:8443/v1" });
   const { whole, streamed, refused, failed, secrets, seen } = await askAll(tracing);
   await tracing.close();

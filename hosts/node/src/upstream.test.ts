@@ -1,26 +1,23 @@
 import assert from "node:assert/strict";
-import { createServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTcpServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { openUpstream } from "./upstream.ts";
 
-const servers: Server[] = [];
+const servers: LocalServer[] = [];
 const upstreams: { close(): Promise<void> }[] = [];
 
 after(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()));
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
+  await Promise.all(servers.map((server) => server.close()));
 });
 
 async function open(listener: RequestListener) {
-  const server = createServer(listener);
+  const server = await listenLocally(createServer(listener));
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = server;
   const upstream = openUpstream(`${url}/api/v1`);
   upstreams.push(upstream);
   const send = (path = "/", signal = new AbortController().signal): Promise<UpstreamResponse> =>
@@ -100,14 +97,14 @@ for (const [what, end] of Object.entries({
   "does not come to TLS": (socket: Socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
 })) {
   test(`a connection that ${what} has sent nothing of its request`, async () => {
-    const server = createTcpServer((socket) => end(socket.on("error", () => undefined)));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const tcp = createTcpServer((socket) => end(socket.on("error", () => undefined)));
+    const { port, close } = await listenLocally(tcp);
+    const url = `https://127.0.0.1:${port}`;
     const upstream = openUpstream(url);
     upstreams.push(upstream);
     const { signal } = new AbortController();
     const sent = upstream.send({ method: "POST", url: `${url}/x`, headers: {}, body: "{}", signal });
-    await assert.rejects(sent, failsAt("not_sent")).finally(() => server.close());
+    await assert.rejects(sent, failsAt("not_sent")).finally(close);
   });
 }
 

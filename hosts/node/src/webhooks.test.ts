@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { mock, test } from "node:test";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { openWebhooks, resolveByDns, type WebhookOptions } from "./webhooks.ts";
 
 /** Resolves every name to these addresses. */
@@ -49,8 +49,7 @@ test("the connection goes to the address that was checked, and only an operator'
     asked.push(request.headers.host);
     response.writeHead(302, { location: "/again" }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenLocally(server);
   const url = `http://name.example:${port}/`;
   assert.equal(await resultOf(url, { local: false, resolve: resolvingTo("127.0.0.1") }), "address_not_public");
   assert.equal(await resultOf(url, { local: true, resolve: resolvingTo("10.0.0.1") }), "address_not_public");
@@ -58,7 +57,7 @@ test("the connection goes to the address that was checked, and only an operator'
   assert.equal(await resultOf(`http://localhost:${port}/`, { local: true }), 302);
   assert.equal(await resultOf(url, { local: true, resolve: resolvingTo() }), "unreachable");
   assert.deepEqual(asked, [`name.example:${port}`, `localhost:${port}`], "one request each, and no redirect");
-  server.close();
+  await close();
 });
 
 test("a name server that says nothing about IPv6 holds up no IPv4 address, and a slow one about IPv4 is waited for", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { runLoad } from "./load.ts";
 import { requestBody, streamEvents } from "./load-plan.ts";
 import { firstLine, startScript } from "./process.ts";
@@ -16,14 +16,8 @@ const plan = {
 };
 
 async function serving<T>(listener: RequestListener, use: (origin: string) => Promise<T>): Promise<T> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
+  await using server = await listenLocally(createServer(listener));
+  return await use(server.url);
 }
 
 test("whole answers and streams are counted through the bare proxy, and no error is seen", async () => {

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { inDeepRun } from "@inference/protocol/testing/deep";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { startDevnet } from "./devnet.ts";
 import { anyPorts, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
@@ -13,15 +14,12 @@ after(stopLaunched);
 
 test("a port in use is one line that names the setting", async () => {
   const folder = temporaryFolder();
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  ok(typeof address === "object" && address !== null);
-  const started = launch(folder.path, { CHAIN_PORT: String(address.port) });
+  const { port, close } = await listenLocally(createServer());
+  const started = launch(folder.path, { CHAIN_PORT: String(port) });
   equal(await started.exited, 1);
-  const line = `Port ${address.port} is in use: stop what uses it, or set CHAIN_PORT to another (0: any free one).\n`;
+  const line = `Port ${port} is in use: stop what uses it, or set CHAIN_PORT to another (0: any free one).\n`;
   deepEqual(started.output, { stdout: "", stderr: line });
-  server.close();
+  await close();
   folder.remove();
 });
 

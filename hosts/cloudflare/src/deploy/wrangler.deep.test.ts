@@ -3,11 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { root, runWrangler } from "../testing/wrangler.ts";
 import { wranglerFile } from "./wrangler-file.ts";
 
@@ -72,14 +72,14 @@ async function startApi() {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ success: true, errors: [], messages: [], result }));
   });
-  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  const { url, close } = await listenLocally(api);
   const environment = {
-    CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${(api.address() as AddressInfo).port}`,
+    CLOUDFLARE_API_BASE_URL: url,
     CLOUDFLARE_API_TOKEN: "token",
     CLOUDFLARE_ACCOUNT_ID: "account",
   };
   const shares = () => deployments[0]?.versions.map(({ version_id, percentage }) => `${version_id}@${percentage}`);
-  return { environment, sent, shares, metadata: () => metadata, close: () => api.close() };
+  return { environment, sent, shares, metadata: () => metadata, close };
 }
 
 /** `npm run deploy` in this tree. */

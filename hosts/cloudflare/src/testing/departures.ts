@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 
 /** Addresses that answer once a client has left: see `worker-under-test.ts`. */
 export type Departures = {
   /** The header that says where to ask. */
   headerOf(signal: AbortSignal): Record<string, string>;
-  close(): void;
+  close(): Promise<void>;
 };
 
 export async function openDepartures(): Promise<Departures> {
@@ -16,14 +15,9 @@ export async function openDepartures(): Promise<Departures> {
     if (signal?.aborted !== false) response.end();
     else signal.addEventListener("abort", () => response.end(), { once: true });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const { url, close } = await listenLocally(server);
   return {
-    headerOf: (signal) => ({ "x-test-answers-once-left": `http://127.0.0.1:${port}/${signals.push(signal) - 1}` }),
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
+    headerOf: (signal) => ({ "x-test-answers-once-left": `${url}/${signals.push(signal) - 1}` }),
+    close,
   };
 }

@@ -145,7 +145,7 @@ export async function startEdge(
     async stop() {
       await worker.stop();
       await simulator.close();
-      departures.close();
+      await departures.close();
       rmSync(folder, { recursive: true });
     },
   });

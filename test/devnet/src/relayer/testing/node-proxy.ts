@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 
 type Call = { id: number; method: string; params: unknown[] };
 type Answer = { result?: unknown; error?: unknown };
@@ -25,17 +26,12 @@ export async function startNodeProxy(target: string): Promise<NodeProxy> {
     const told = { jsonrpc: "2.0", id: call.id, ...(proxy.lie?.(call, answer) ?? answer) };
     response.writeHead(200, headers).end(JSON.stringify(told));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const { url, close } = await listenLocally(server);
   const proxy: NodeProxy = {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     lie: undefined,
     isOffline: false,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
   return proxy;
 }
