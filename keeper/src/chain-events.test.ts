@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { type Liar, type Lie, startLiar } from "@inference/chain/testing/liar";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
-import { type NodeProxy, startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { deployLocalToken, fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { type Address, createTestClient, erc20Abi, http, publicActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
@@ -13,7 +13,7 @@ const to: Address = "0x1111111111111111111111111111111111111111";
 const CONFIRMATIONS = 4;
 let anvil: Anvil;
 let token: Address;
-let node: NodeProxy;
+let node: Liar;
 let chain: ReturnType<typeof clientOf>;
 const alerts: string[] = [];
 /** The first blocks that events were asked for from. */
@@ -23,12 +23,13 @@ before(async () => {
   anvil = await startAnvil(31337);
   token = await deployLocalToken({ rpcUrl: anvil.rpcUrl, issuer, name: "Dollar", symbol: "USDL" });
   chain = clientOf(anvil.rpcUrl);
-  node = await startNodeProxy(anvil.rpcUrl);
-  node.lie = ({ method, params: [filter] }, answer) => {
-    if (method === "eth_getLogs") askedFrom.push(Number((filter as { fromBlock: string }).fromBlock));
-    return answer;
-  };
+  node = await startLiar(anvil.rpcUrl);
+  node.lie = watch;
 });
+const watch: Lie = ({ method, params: [filter] }) => {
+  if (method === "eth_getLogs") askedFrom.push(Number((filter as { fromBlock: string }).fromBlock));
+  return undefined;
+};
 beforeEach(async () => {
   alerts.length = 0;
   askedFrom.length = 0;
@@ -115,9 +116,9 @@ test("events of one key are one item, also when the earlier one is final", async
 
 test("unread events are an error, not an empty list", async () => {
   const transfers = await follow();
-  node.isOffline = true;
+  node.lie = () => (response) => void response.writeHead(503).end();
   await rejects(transfers.open(), { name: "ChainUnavailable" });
-  node.isOffline = false;
+  node.lie = watch;
   deepEqual(await transfers.open(), []);
 });
 

@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, test } from "node:test";
+import { startLiar } from "@inference/chain/testing/liar";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
-import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { fundDollars } from "@inference/devnet/third-parties/local-chains";
 import { fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
@@ -270,7 +270,7 @@ test("a message without cover is told of after an hour, and delivered when it ha
 
 test("a call that fails alerts, and the other calls of the same kind are made", async () => {
   const { primary, secondary1, secondary2 } = chains.sites;
-  await using node = await startNodeProxy(primary.chain.rpcUrl);
+  await using node = await startLiar(primary.chain.rpcUrl);
   const before = await creditOf(primary);
   const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const amounts: bigint[] = [];
@@ -284,10 +284,10 @@ test("a call that fails alerts, and the other calls of the same kind are made", 
   const [failing, other] = amounts as [bigint, bigint];
   // The node fails to estimate the first message's delivery, whose amount is a word of the call's data.
   const first = failing.toString(16).padStart(64, "0");
-  node.lie = ({ method, params }, answer) =>
+  node.lie = ({ method, params }) =>
     /^eth_(estimateGas|fillTransaction)$/.test(method) && JSON.stringify(params).includes(first)
       ? { error: { code: -32_000, message: "out of order" } }
-      : answer;
+      : undefined;
   start(throughNode(node.url));
   await eventually(async () => (await creditOf(primary)) === before + other * 1_000n);
   deepEqual([told("failed")[0]?.task, told("failed")[0]?.chain], ["deliver", "primary"]);
@@ -297,7 +297,7 @@ test("a call that fails alerts, and the other calls of the same kind are made", 
 
 test("the debts to many agents, and the balances of their treasuries, are read in few requests", async () => {
   const site = chains.sites.primary;
-  await using node = await startNodeProxy(site.chain.rpcUrl);
+  await using node = await startLiar(site.chain.rpcUrl);
   const agents = [];
   for (let count = 0; count < 5; count += 1) agents.push(await createAgent(site));
   await serveBy(
@@ -307,11 +307,11 @@ test("the debts to many agents, and the balances of their treasuries, are read i
   const names = agents.flatMap(({ agent, treasury }) => [agent, treasury].map((each) => each.slice(2).toLowerCase()));
   const counted = { rounds: 0, reads: 0 };
   const owedProvider = toFunctionSelector("owedProviderNanoUsd()");
-  node.lie = ({ method, params }, answer) => {
+  node.lie = ({ method, params }) => {
     const call = JSON.stringify(params);
     if (method === "eth_call" && call.includes(owedProvider)) counted.rounds += 1;
     if (method === "eth_call" && names.some((name) => call.includes(name))) counted.reads += 1;
-    return answer;
+    return undefined;
   };
   start(throughNode(node.url));
   await eventually(() => counted.rounds > 5);

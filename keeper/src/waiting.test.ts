@@ -1,6 +1,6 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
+import { startLiar } from "@inference/chain/testing/liar";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { getAbiItem, toFunctionSelector, zeroHash } from "viem";
 import { openDatabase } from "./database.ts";
@@ -15,12 +15,13 @@ const WAITING = toFunctionSelector(getAbiItem({ abi: tokenBridgeAbi, name: "wait
 test("a message that a node behind the one that told of it denies is delivered; one that is over is asked for no more", async () => {
   const chains = await shareThreeChains();
   const { primary, secondary1 } = chains.sites;
-  await using node = await startNodeProxy(primary.chain.rpcUrl);
+  await using node = await startLiar(primary.chain.rpcUrl);
   let asked = 0;
   let isBehind = true;
-  node.lie = ({ method, params }, answer) => {
-    if (method !== "eth_call" || !JSON.stringify(params).includes(WAITING.slice(2))) return answer;
+  node.lie = async ({ method, params }, honest) => {
+    if (method !== "eth_call" || !JSON.stringify(params).includes(WAITING.slice(2))) return undefined;
     asked += 1;
+    const answer = await honest();
     // The digest is the last word of the batch's answer.
     return isBehind ? { ...answer, result: `${String(answer.result).slice(0, -64)}${zeroHash.slice(2)}` } : answer;
   };
