@@ -67,6 +67,8 @@ export function openExport(bucket: Bucket | undefined, background: (work: Promis
     },
     async drop({ partition, fold: from }) {
       if (partition === undefined) return;
+      // A fold on its way would stay.
+      await puts;
       const folds = await foldsOf(partition);
       const keys = folds.filter((fold) => fold >= from).map((fold) => keyOf(partition, fold));
       for (let at = 0; at < keys.length; at += DELETED_AT_ONCE) {
