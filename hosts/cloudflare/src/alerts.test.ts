@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
-import { type Alert, alertsOf } from "./beside/alerts.ts";
+import alerts, { type Alert, alertsOf } from "./beside/alerts.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /** Alerts leave the Worker: the gateway's log goes through a real tail consumer to a real webhook. */
 const posted: { text: string; alerts: Alert[] }[] = [];
 const server = createServer(async (request, response) => {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  posted.push(JSON.parse(Buffer.concat(parts).toString()));
+  posted.push(JSON.parse(await text(request)));
   response.end();
 });
 let receiver: LocalServer;
@@ -39,6 +38,24 @@ test("an alert of the Worker is posted to the webhook once, and no other line is
     [alert.message],
   );
   assert.match(posted[0]?.text ?? "", /^ALERT \{.*the chain contradicts the ledger/);
+});
+
+test("an alert that the webhook did not take is posted again when it comes again", async () => {
+  const answers = [500, 200];
+  const texts: string[] = [];
+  const webhook = await listenLocally(
+    createServer(async (request, response) => {
+      texts.push(await text(request));
+      response.writeHead(answers.shift() ?? 500).end();
+    }),
+  );
+  const logs = [{ message: [JSON.stringify({ level: "alert", event: "untaken" })] }];
+  const tail = () => alerts.tail([{ scriptName: "gateway", outcome: "ok", logs }], { ALERT_WEBHOOK_URL: webhook.url });
+  await assert.rejects(tail(), /the webhook answered 500/);
+  await tail();
+  await tail();
+  await webhook.close();
+  assert.deepEqual(texts, [texts[0], texts[0]]);
 });
 
 test("an event that the runtime ended is an alert, and one whose client left is none", () => {

@@ -14,19 +14,29 @@ export type Alert = { worker: string; event: string; [field: string]: unknown };
  */
 export default {
   async tail(events: readonly Traced[], { ALERT_WEBHOOK_URL: url }: Bindings): Promise<void> {
-    const alerts = alertsOf(events).filter(isNew).slice(0, MOST_ALERTS);
+    const alerts: Alert[] = [];
+    for (const alert of alertsOf(events)) if (alerts.length < MOST_ALERTS && isNew(alert)) alerts.push(alert);
     if (alerts.length === 0) return;
-    const text = alerts.map((alert) => `ALERT ${JSON.stringify(alert)}`).join("\n");
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      // `text` is what chats show; pagers read the list.
-      body: JSON.stringify({ text, alerts }),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
+    try {
+      await post(url, alerts);
+    } catch (error) {
+      for (const alert of alerts) told.delete(JSON.stringify(alert));
+      throw error;
+    }
   },
 };
+
+async function post(url: string, alerts: readonly Alert[]): Promise<void> {
+  const text = alerts.map((alert) => `ALERT ${JSON.stringify(alert)}`).join("\n");
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    // `text` is what chats show; pagers read the list.
+    body: JSON.stringify({ text, alerts }),
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
+}
 
 export function alertsOf(events: readonly Traced[]): Alert[] {
   return events.flatMap(({ scriptName, outcome, logs }) => {
@@ -49,7 +59,7 @@ function parsed(line: unknown): Record<string, unknown> | undefined {
   }
 }
 
-/** An isolate tells the same alert once in ten minutes. */
+/** An isolate tells the same alert once in ten minutes, and an alert that the webhook did not take again. */
 function isNew(alert: Alert): boolean {
   const key = JSON.stringify(alert);
   const now = Date.now();
