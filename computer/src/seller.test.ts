@@ -130,6 +130,27 @@ test("two computers with one key do not raise each other's nonces for ever", asy
   await rejects(seller.ended, /Another computer signs offers with this key \(nonce 8\)/);
 });
 
+test("an offer whose answer was lost is its own, and is withdrawn at the end", async () => {
+  const { state, fail, client } = makeGateway();
+  const { seller, lines } = sell(client);
+  await eventually(() => lines.length === 2);
+  // The gateway takes the next day's offer, and is gone before it answers.
+  const { send } = client;
+  client.send = async (...offer) => {
+    client.send = send;
+    await send(...offer);
+    fail.read = new Error("gone");
+    throw fail.read;
+  };
+  state.day += 1;
+  await eventually(() => lines.length === 3);
+  fail.read = undefined;
+  await eventually(() => lines.length === 4);
+  await seller.stop();
+  equal(lines.at(-1), "Withdrew the offer.");
+  equal(state.offer, null);
+});
+
 test("an offer that cannot be withdrawn is told, with when it ends", async () => {
   const { state, fail, client } = makeGateway();
   const { seller } = sell(client);

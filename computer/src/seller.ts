@@ -30,8 +30,8 @@ const TRIES = 3;
  */
 export function startSelling(options: SellerOptions): Required<Service> {
   const { gateway, settlement, agentToken, shareBps, pollMs, say, explain } = options;
-  /** Our offer in force. */
-  let mine: { day: number; nonce: number } | undefined;
+  /** The nonce of the last offer that we signed, or found. It may be in force even if the gateway did not answer. */
+  let lastNonce: number | undefined;
   let shown = "";
   let pauseMs = pollMs;
 
@@ -45,13 +45,13 @@ export function startSelling(options: SellerOptions): Required<Service> {
   function isOffered({ offer: current, today }: OfferState): boolean {
     const day = dayOf(today.date);
     if (current === null) return false;
-    if (mine !== undefined && current.day === day && current.nonce > mine.nonce) {
+    if (lastNonce !== undefined && current.day === day && current.nonce > lastNonce) {
       throw new ComputerError(
         `Another computer signs offers with this key (nonce ${current.nonce}): stop one of them.`,
       );
     }
     if (current.day !== day || current.share_bps !== shareBps) return false;
-    mine ??= { day, nonce: current.nonce };
+    lastNonce ??= current.nonce;
     return true;
   }
 
@@ -60,9 +60,9 @@ export function startSelling(options: SellerOptions): Required<Service> {
     for (let attempt = 1; ; attempt += 1) {
       const day = dayOf(state.today.date);
       const nonce = state.next_nonce;
+      lastNonce = nonce;
       try {
         const put = await gateway.send(settlement, { agentToken, day, shareBps, nonce });
-        mine = { day, nonce };
         say(`Offered ${shareBps / 100} % of ${state.today.date} (nonce ${nonce}).`);
         return put;
       } catch (error) {
@@ -95,7 +95,7 @@ export function startSelling(options: SellerOptions): Required<Service> {
   }
 
   async function withdraw(): Promise<void> {
-    if (mine === undefined) return;
+    if (lastNonce === undefined) return;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { offer: current, next_nonce: nonce, today } = await gateway.read();
