@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { listenLocally } from "@inference/protocol/testing/local-server";
 import { post } from "./anvil.ts";
 
@@ -21,13 +22,9 @@ export type Lie = (
 
 export async function startLiar(honestUrl: string): Promise<Liar> {
   const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += chunk;
-    });
-    request.on("end", () => {
-      reply(JSON.parse(body) as Question, response).catch(() => response.destroy());
-    });
+    text(request)
+      .then((body) => reply(JSON.parse(body) as Question, response))
+      .catch(() => response.destroy());
   });
 
   async function reply(question: Question, response: ServerResponse): Promise<void> {

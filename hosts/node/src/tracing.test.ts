@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { providerRecords } from "@inference/gateway/test/settlement/audit";
 import type { Tracing } from "@inference/gateway/tracing";
@@ -32,9 +33,7 @@ type Export = { resourceSpans: { resource: { attributes: Attribute[] }; scopeSpa
 
 const exports: { path: string; text: string }[] = [];
 const server = createServer(async (request, response) => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  exports.push({ path: request.url ?? "", text: Buffer.concat(chunks).toString() });
+  exports.push({ path: request.url ?? "", text: await text(request) });
   response.writeHead(200, { "content-type": "application/json" }).end("{}");
 });
 

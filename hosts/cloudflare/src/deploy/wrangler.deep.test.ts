@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { listenLocally } from "@inference/protocol/testing/local-server";
@@ -50,10 +51,8 @@ async function startApi() {
     [/\/workers\/workers\/[^/]+$/, () => ({ subdomain: { enabled: false, previews_enabled: false } })],
   ];
   const api = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
     const path = (request.url ?? "").replace(/\?.*/, "");
-    const body = Buffer.concat(parts).toString();
+    const body = await text(request);
     if (request.method !== "GET" && !path.endsWith("/assets-upload-session"))
       sent.push(`${request.method} ${path} ${body.startsWith("{") ? body : "files"}`);
     const files = /name="metadata"\s+(\{.*\})\r?\n/.exec(body)?.[1];
