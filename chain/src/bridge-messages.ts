@@ -47,7 +47,7 @@ export type Fold = (messages: Messages, place: Place) => void;
 /** The events of a chain that are followed. Only the primary chain has a minter that books. */
 export function sourcesOf(chain: { eid: number; bridge: Address; minter: Address | null }): EventSource<Fold>[] {
   const { eid, bridge, minter } = chain;
-  const sources = [
+  const sources: EventSource<Fold>[] = [
     mapped(eventSource(bridge, tokenBridgeAbi, "Sent"), ({ guid, dstEid, message }) => (messages, place) => {
       const path = `${eid}>${dstEid}`;
       const nonce = (ownValue(messages.nonces, path) ?? 0) + 1;
@@ -66,14 +66,13 @@ export function sourcesOf(chain: { eid: number; bridge: Address; minter: Address
     }),
   ];
   if (minter === null) return sources;
-  const booked = mapped(
-    eventSource(minter, tokenMinterAbi, "Booked"),
-    ({ eid: secondary, amount }) =>
-      ({ bookedToken }) => {
-        bookedToken[secondary] = String(BigInt(bookedToken[secondary] ?? 0) + amount);
-      },
+  const booked = eventSource(minter, tokenMinterAbi, "Booked");
+  sources.push(
+    mapped(booked, ({ eid: secondary, amount }) => ({ bookedToken }) => {
+      bookedToken[secondary] = String(BigInt(bookedToken[secondary] ?? 0) + amount);
+    }),
   );
-  return [...sources, booked];
+  return sources;
 }
 
 type SentMessage = { kind: number; from: Address; to: Address; amount: bigint };

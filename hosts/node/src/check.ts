@@ -12,9 +12,9 @@ import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
 /**
- * Throws `SettingsError` if the gateway must not start: the provider does not accept the key (every request would fail),
- * contradicts the prices or model aliases, or does not do what charges depend on (UPSTREAM_PROBE). If the provider cannot
- * say whether it accepts the key, the gateway starts, and its health shows the problem.
+ * Throws `SettingsError` if the gateway must not start: the provider does not accept the key (every request would
+ * fail), contradicts the prices or model aliases, or does not do what charges depend on (UPSTREAM_PROBE). If the
+ * provider cannot say whether it accepts the key, the gateway starts, and its health shows the problem.
  *
  * @param pricesLog Gets what the prices say. A start that follows logs the same.
  */
