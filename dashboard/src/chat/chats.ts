@@ -1,5 +1,5 @@
 import { createStore, del, entries, set } from "idb-keyval";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 
 /** What an answer used, and its charge. */
 export type Usage = { input: number; output: number; nanoUsd: number };
@@ -37,81 +37,92 @@ export type Chat = ChatSettings & {
   replaced: Answer[];
 };
 
-const MOST_CHATS = 100;
+export const MOST_CHATS = 100;
 
-/** What an account's chats are, in this browser alone. */
-export type Chats = {
+type Shown = {
   /** The newest first; undefined: they are being read. */
   list: Chat[] | undefined;
   /** Why a chat could not be stored. */
   problem: string | null;
-  /** @param isStored False: in memory only, as while an answer comes. */
-  put(chat: Chat, isStored?: boolean): void;
-  /** The newest state, also within a function that began before it. */
-  read(id: string): Chat | undefined;
-  remove(id: string): void;
 };
 
+/** An account's chats, in this browser alone. */
+export type Chats = Shown & ChatBook;
+type ChatBook = ReturnType<typeof chatBook>;
+
 export function useChats(owner: string): Chats {
-  const [list, setList] = useState<Chat[]>();
-  const [problem, setProblem] = useState<string | null>(null);
-  const newest = useRef(new Map<string, Chat>());
-  const prefix = `${owner.toLowerCase()}:`;
-  const store = useMemo(() => createStore("chats", "chats"), []);
-  useEffect(() => {
-    let isGone = false;
-    setList(undefined);
-    entries<string, Chat>(store)
-      .then((all) => {
-        if (isGone) return;
-        const own = all.filter(([name]) => name.startsWith(prefix)).map(([, chat]) => afterReload(chat));
-        newest.current = new Map(own.map((chat) => [chat.id, chat]));
-        setList(ordered(newest.current));
-      })
-      .catch(() => {
-        if (isGone) return;
-        setProblem("This browser does not store chats here. They last until you leave the page.");
-        setList([]);
-      });
-    return () => {
-      isGone = true;
-    };
-  }, [prefix, store]);
-  return useMemo(
-    () => ({
-      list,
-      problem,
-      read: (id) => newest.current.get(id),
-      put(chat, isStored = true) {
-        const isNew = !newest.current.has(chat.id);
-        newest.current.set(chat.id, chat);
-        setList(ordered(newest.current));
-        if (!isStored) return;
-        if (isNew && newest.current.size > MOST_CHATS) {
-          setProblem(
-            `This browser keeps ${MOST_CHATS} chats. Delete one, or this chat is lost when you leave the page.`,
-          );
-          return;
-        }
-        set(prefix + chat.id, chat, store).then(
-          () => setProblem(null),
-          () =>
-            setProblem("This browser's storage is full. Delete a chat, or this one is lost when you leave the page."),
-        );
-      },
-      remove(id) {
-        newest.current.delete(id);
-        setList(ordered(newest.current));
-        setProblem(null);
-        del(prefix + id, store).catch(() => setProblem("The chat could not be deleted from this browser. Try again."));
-      },
-    }),
-    [list, problem, prefix, store],
-  );
+  const [shown, show] = useState<Shown>({ list: undefined, problem: null });
+  const book = useMemo(() => chatBook(chatsOf(owner), show), [owner]);
+  useEffect(() => void book.open(), [book]);
+  return useMemo(() => ({ ...shown, ...book }), [shown, book]);
 }
 
-function ordered(chats: ReadonlyMap<string, Chat>): Chat[] {
-  return [...chats.values()].sort((one, other) => other.updatedAtMs - one.updatedAtMs);
+/** Where an account's chats are stored. */
+export type ChatStorage = {
+  read(): Promise<Chat[]>;
+  keep(chat: Chat): Promise<void>;
+  remove(id: string): Promise<void>;
+};
+
+function chatsOf(owner: string): ChatStorage {
+  const store = createStore("chats", "chats");
+  const prefix = `${owner.toLowerCase()}:`;
+  return {
+    async read() {
+      const all = await entries<string, Chat>(store);
+      return all.flatMap(([name, chat]) => (name.startsWith(prefix) ? [chat] : []));
+    },
+    keep: (chat) => set(prefix + chat.id, chat, store),
+    remove: (id) => del(prefix + id, store),
+  };
+}
+
+/** The chats in memory, and which of them are stored. @param tell Shows each change. */
+export function chatBook(storage: ChatStorage, tell: (shown: Shown) => void) {
+  const newest = new Map<string, Chat>();
+  const stored = new Set<string>();
+  let problem: string | null = null;
+  const show = (next = problem): void => {
+    problem = next;
+    tell({ list: [...newest.values()].sort((one, other) => other.updatedAtMs - one.updatedAtMs), problem });
+  };
+  return {
+    async open(): Promise<void> {
+      try {
+        for (const chat of await storage.read()) {
+          stored.add(chat.id);
+          if (!newest.has(chat.id)) newest.set(chat.id, afterReload(chat));
+        }
+        show();
+      } catch {
+        show("This browser does not store chats here. They last until you leave the page.");
+      }
+    },
+    /** @param isStored False: in memory only, as while an answer comes. */
+    put(chat: Chat, isStored = true): void {
+      newest.set(chat.id, chat);
+      const isFull = isStored && !stored.has(chat.id) && stored.size >= MOST_CHATS;
+      show(
+        isFull
+          ? `This browser keeps ${MOST_CHATS} chats. Delete one, or this chat is lost when you leave the page.`
+          : problem,
+      );
+      if (!isStored || isFull) return;
+      stored.add(chat.id);
+      storage.keep(chat).then(
+        () => show(null),
+        () => show("This browser's storage is full. Delete a chat, or this one is lost when you leave the page."),
+      );
+    },
+    /** The newest state, also within a function that began before it. */
+    read: (id: string): Chat | undefined => newest.get(id),
+    remove(id: string): void {
+      newest.delete(id);
+      stored.delete(id);
+      show(null);
+      storage.remove(id).catch(() => show("The chat could not be deleted from this browser. Try again."));
+    },
+  };
 }
 
 /** An answer that was coming when the page was left has broken off. */
