@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseDecimal } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
-import { agentsMadeBy, type Connection, readAgentName, readBackings, readStatus } from "@inference/sdk";
+import { agentsOf, type Connection, readAgentName, readStatus } from "@inference/sdk";
 import { type Address, isAddress, type LocalAccount } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { accountOfKey, namedAccount, readText } from "./account.ts";
@@ -60,8 +60,7 @@ export async function findAgent(context: Context, connection: Connection, text: 
   if (isAddress(text)) return text;
   const owner = connection.account?.address ?? (readLogin(context)?.address as Address | undefined);
   if (owner === undefined) throw new UsageError(`Without a login an agent is named by its address, not \`${text}\`.`);
-  const [made, backed] = await Promise.all([agentsMadeBy(connection, owner), readBackings(connection, owner)]);
-  const agents = [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
+  const agents = await agentsOf(connection, owner);
   const named = await Promise.all(
     agents.map(async (token) => ({ token, ...(await readAgentName(connection, token)) })),
   );

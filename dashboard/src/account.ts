@@ -1,7 +1,8 @@
 import type { ApiKey } from "@inference/sdk/keys";
+import { request } from "@inference/sdk/request";
 import type { ActivityTotal, Credits, ListedReceipt, Receipt, Statements } from "@inference/sdk/spending";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { gatewayRequest } from "./gateway.ts";
+import { gateway } from "./gateway.ts";
 import { type Session, useOwn } from "./wallet/session.ts";
 
 /**
@@ -38,11 +39,11 @@ type ReceiptPage = { data: ListedReceipt[]; next_cursor: string | null };
 
 /** A page of receipts, the newest first. */
 export function readReceipts(
-  { token }: Session,
+  { token: bearer }: Session,
   query: ActivityQuery,
   page: { cursor?: string | undefined; limit: number },
 ): Promise<ReceiptPage> {
-  return gatewayRequest("/api/v1/activity", { bearer: token, query: { ...query, ...page } });
+  return request(gateway, "/api/v1/activity", { bearer, query: { ...query, ...page } });
 }
 
 function useOwnData<T>(
@@ -53,6 +54,6 @@ function useOwnData<T>(
   everyMs: number,
   isOn = true,
 ): UseQueryResult<T> {
-  const read = async () => (await gatewayRequest<{ data: T }>(path, { bearer: session.token, query })).data;
+  const read = async () => (await request<{ data: T }>(gateway, path, { bearer: session.token, query })).data;
   return useOwn(session, name, read, everyMs, isOn);
 }

@@ -4,7 +4,7 @@ import { connect } from "@inference/sdk/connection";
 import type { Directory, DirectoryChain } from "@inference/sdk/directory";
 import type { Model } from "@inference/sdk/models";
 import { keepingReceipts } from "@inference/sdk/receipts-kept";
-import { type RequestOptions, request } from "@inference/sdk/request";
+import { request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type * as z from "zod";
 import { followClock } from "./clock.ts";
@@ -12,10 +12,6 @@ import { keepReceipt } from "./verify/receipt-log.ts";
 
 /** This page's gateway, without an account. Signed receipts go to the browser's log. */
 export const gateway = connect({ gateway: location.origin, fetch: keepingReceipts(keepReceipt) });
-
-export function gatewayRequest<T>(path: string, options?: RequestOptions): Promise<T> {
-  return request(gateway, path, options);
-}
 
 export type { Directory, DirectoryChain as Chain, Model, Status };
 

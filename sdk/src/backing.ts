@@ -1,7 +1,7 @@
 import { backerVaultAbi } from "@inference/protocol/abi/backer-vault";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { type Address, encodeFunctionData, erc20Abi, type Hash, isAddressEqual, parseEventLogs } from "viem";
-import { requireAgent } from "./agents.ts";
+import { agentsMadeBy, requireAgent } from "./agents.ts";
 import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
@@ -124,6 +124,12 @@ export async function readBackings(connection: Connection, address: Address): Pr
   const agents = [...new Set(events.map(({ args }) => args.agent))];
   const all = await Promise.all(agents.map((agentToken) => readBacking(connection, { agentToken, address })));
   return all.filter(({ amount, claimableToken }) => amount > 0n || claimableToken > 0n);
+}
+
+/** The agents that an account has made or backs. */
+export async function agentsOf(connection: Connection, address: Address): Promise<Address[]> {
+  const [made, backed] = await Promise.all([agentsMadeBy(connection, address), readBackings(connection, address)]);
+  return [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
 }
 
 /** A withdrawal that is not paid yet. */

@@ -10,9 +10,14 @@ const open = new WeakMap<Connection, Promise<string>>();
 
 /** Signs in, once for a connection. The session lasts a day. */
 export function signIn(connection: Connection): Promise<string> {
-  const known = open.get(connection);
-  if (known !== undefined) return known;
-  const session = connection.session === null ? openSession(connection) : Promise.resolve(connection.session);
+  const { session } = connection;
+  return (
+    open.get(connection) ?? kept(connection, session === null ? openSession(connection) : Promise.resolve(session))
+  );
+}
+
+/** The session of the connection from now on, unless it cannot be opened. */
+function kept(connection: Connection, session: Promise<string>): Promise<string> {
   open.set(connection, session);
   session.catch(() => open.delete(connection));
   return session;
@@ -48,10 +53,7 @@ export async function requestAsOwner<T>(
     const isOver =
       error instanceof RefusedError && (error.code === "session_expired" || error.code === "invalid_session");
     if (!isOver) throw error;
-    const session = openSession(connection);
-    open.set(connection, session);
-    session.catch(() => open.delete(connection));
-    return request(connection, path, { ...options, bearer: await session });
+    return request(connection, path, { ...options, bearer: await kept(connection, openSession(connection)) });
   }
 }
 

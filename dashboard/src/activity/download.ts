@@ -1,4 +1,4 @@
-import { RefusedError } from "@inference/sdk/errors";
+import { refusalOf } from "@inference/sdk/request";
 import type { ActivityQuery } from "../account.ts";
 
 /** All receipts of some days as one file. */
@@ -8,7 +8,7 @@ export async function downloadReceipts(token: string, asked: ActivityQuery, form
     const given = Object.entries({ ...asked, format, limit: "1000", cursor: cursor === "" ? undefined : cursor });
     const query = new URLSearchParams(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
     const response = await fetch(`/api/v1/activity?${query}`, { headers: { authorization: `Bearer ${token}` } });
-    if (!response.ok) throw new RefusedError(await response.json(), response);
+    if (!response.ok) throw refusalOf(response.url, response, await response.text());
     if (format === "json") {
       const page = (await response.json()) as { data: object[]; next_cursor: string | null };
       parts.push(...page.data.map((receipt) => JSON.stringify(receipt)));

@@ -1,3 +1,4 @@
+import { request } from "@inference/sdk/request";
 import type { Receipt } from "@inference/sdk/spending";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Check, ChevronDown, ChevronUp, Download, ShieldCheck, X } from "lucide-react";
@@ -5,7 +6,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { useReceipt } from "../account.ts";
 import { count, duration, shortHex, when } from "../format.ts";
-import { gatewayRequest } from "../gateway.ts";
+import { gateway } from "../gateway.ts";
 import { Table } from "../parts/table.tsx";
 import { Amount, Button, ButtonLink, CopyButton, Fact, Failure, Hex, Read, Stat } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
@@ -131,7 +132,7 @@ function Lines({ receipt }: { receipt: Receipt }): ReactNode {
   const { price_snapshot: snapshot, model } = receipt;
   const prices = useQuery({
     queryKey: ["prices", snapshot],
-    queryFn: () => gatewayRequest<Prices>(`/api/v1/prices/${snapshot}`),
+    queryFn: () => request<Prices>(gateway, `/api/v1/prices/${snapshot}`),
     enabled: snapshot !== null,
     staleTime: Number.POSITIVE_INFINITY,
   });

@@ -1,7 +1,5 @@
 import { isAddress } from "@inference/protocol/credential";
-import { agentsMadeBy } from "@inference/sdk/agents";
-import { readBackings } from "@inference/sdk/backing";
-import { useQuery } from "@tanstack/react-query";
+import { agentsOf } from "@inference/sdk/backing";
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { getAddress } from "viem";
@@ -10,7 +8,7 @@ import { shortHex, usd } from "../format.ts";
 import { Form, TextField } from "../parts/form.tsx";
 import { Amount, Badge, Button, ButtonLink, Card, Crumbs, Empty, Fact, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
-import { ON_CHAIN } from "../wallet/act.tsx";
+import { useOnChain } from "../wallet/act.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { Agent } from "./agent.tsx";
@@ -67,13 +65,7 @@ function List(): ReactNode {
 
 function Own({ wallet }: { wallet: Wallet }): ReactNode {
   const { acting, address } = wallet;
-  const from = useQuery({
-    queryKey: [ON_CHAIN, "own", address],
-    queryFn: async () => {
-      const [made, backed] = await Promise.all([agentsMadeBy(acting, address), readBackings(acting, address)]);
-      return [...new Set([...made, ...backed.map(({ agentToken }) => agentToken)])];
-    },
-  });
+  const from = useOnChain(["own", address], () => agentsOf(acting, address), false);
   return (
     <>
       <Read from={from} what="agents" height={200}>

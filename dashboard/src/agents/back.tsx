@@ -1,17 +1,18 @@
-import { stake } from "@inference/sdk/backing";
+import { readStakingToken, stake } from "@inference/sdk/backing";
 import { type ReactNode, useState } from "react";
 import { usd } from "../format.ts";
 import { Choices } from "../parts/form.tsx";
 import { Read } from "../parts.tsx";
-import { ActForm, useAct } from "../wallet/act.tsx";
-import { type AgentParts, amountIn, bare, UnitsField, useStakingToken } from "./parts.tsx";
+import { ActForm, useAct, useOnChain } from "../wallet/act.tsx";
+import { type AgentParts, amountIn, bare, UnitsField } from "./parts.tsx";
 
 /** Stakes for an agent: as its backer, or for good. */
-export function Back({ wallet, agent, done }: AgentParts & { done?: () => void }): ReactNode {
-  const from = useStakingToken(wallet);
+export function Back(parts: AgentParts & { done?: () => void }): ReactNode {
+  const { acting, address } = parts.wallet;
+  const from = useOnChain(["staking", address], () => readStakingToken(acting, address));
   return (
     <Read from={from} what="stake">
-      {(held) => <Form {...{ wallet, agent, held, ...(done === undefined ? {} : { done }) }} />}
+      {(held) => <Form {...parts} held={held} />}
     </Read>
   );
 }

@@ -1,12 +1,11 @@
 import { type Backing, claimRewards, payExit, readExits, unback } from "@inference/sdk/backing";
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Amount, Button, Card, Failure, Read, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
-import { ActForm, ON_CHAIN, useAct } from "../wallet/act.tsx";
+import { ActForm, useAct, useOnChain } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { type AgentParts, amountIn, bare, type Token, UnitsField, units, useBacking } from "./parts.tsx";
 
@@ -82,11 +81,7 @@ function Unback({ wallet, agent, most, done }: AgentParts & { most: bigint; done
 /** Withdrawals that are not paid yet. Nothing while there are none. @param token Of this agent only. */
 export function Exits({ wallet, token }: { wallet: Wallet; token?: Token }): ReactNode {
   const { acting, address } = wallet;
-  const from = useQuery({
-    queryKey: [ON_CHAIN, "exits", address],
-    queryFn: () => readExits(acting, address),
-    refetchInterval: 60_000,
-  });
+  const from = useOnChain(["exits", address], () => readExits(acting, address), 60_000);
   const act = useAct((exitId: bigint, options) => payExit(acting, { exitId, ...options }));
   const isShown = (each: Token): boolean => token === undefined || each.toLowerCase() === token.toLowerCase();
   return (

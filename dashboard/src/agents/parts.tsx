@@ -1,40 +1,28 @@
 import { formatDecimal, parseDecimal } from "@inference/protocol/money";
 import { type AgentBooks, readAgent } from "@inference/sdk/agents";
-import { type Backing, readBacking, readStakingToken } from "@inference/sdk/backing";
+import { type Backing, readBacking } from "@inference/sdk/backing";
 import { type OfferState, readOffer } from "@inference/sdk/offers";
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isAddressEqual } from "viem";
 import { gateway } from "../gateway.ts";
 import { Field } from "../parts/form.tsx";
 import { Button } from "../parts.tsx";
-import { ON_CHAIN } from "../wallet/act.tsx";
+import { useOnChain } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 export type Token = `0x${string}`;
 /** A part of an agent's page. */
 export type AgentParts = { wallet: Wallet; agent: AgentBooks };
 
-const EVERY_MS = 30_000;
+export const useAgent = ({ acting }: Wallet, token: Token): UseQueryResult<AgentBooks> =>
+  useOnChain(["agent", token], () => readAgent(acting, token));
 
-export function useAgent(wallet: Wallet, token: Token): UseQueryResult<AgentBooks> {
-  const queryFn = () => readAgent(wallet.acting, token);
-  return useQuery({ queryKey: [ON_CHAIN, "agent", token], queryFn, refetchInterval: EVERY_MS });
-}
+export const useOffer = (token: Token): UseQueryResult<OfferState> =>
+  useOnChain(["offer", token], () => readOffer(gateway, token));
 
-export function useOffer(token: Token): UseQueryResult<OfferState> {
-  const queryFn = () => readOffer(gateway, token);
-  return useQuery({ queryKey: [ON_CHAIN, "offer", token], queryFn, refetchInterval: EVERY_MS });
-}
-
-export function useBacking({ acting, address }: Wallet, agentToken: Token): UseQueryResult<Backing> {
-  const queryFn = () => readBacking(acting, { agentToken, address });
-  return useQuery({ queryKey: [ON_CHAIN, "backing", agentToken, address], queryFn, refetchInterval: EVERY_MS });
-}
-
-export function useStakingToken({ acting, address }: Wallet): UseQueryResult<{ amount: bigint; symbol: string }> {
-  return useQuery({ queryKey: [ON_CHAIN, "staking", address], queryFn: () => readStakingToken(acting, address) });
-}
+export const useBacking = ({ acting, address }: Wallet, agentToken: Token): UseQueryResult<Backing> =>
+  useOnChain(["backing", agentToken, address], () => readBacking(acting, { agentToken, address }));
 
 export const isOwner = ({ wallet, agent }: AgentParts): boolean => isAddressEqual(agent.owner, wallet.address);
 
@@ -56,11 +44,11 @@ export function capacityOf({ stake, reserve }: AgentBooks): bigint {
 
 /** A field for units. `most` is what there is; null: no limit. */
 export function UnitsField({ label, about, text, set, most, has }: UnitsFieldParts): ReactNode {
-  const amount = parseDecimal(text.trim(), 18);
+  const amount = amountIn(text, null);
   const error =
     text.trim() === ""
       ? undefined
-      : amount === undefined || amount <= 0n
+      : amount === null
         ? "A number above 0, such as 100 or 0.5."
         : most !== null && amount > most
           ? `More than ${has}: ${bare(most)}.`

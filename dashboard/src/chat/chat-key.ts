@@ -1,7 +1,8 @@
 import type { ApiKey } from "@inference/sdk/keys";
+import { request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { gatewayRequest } from "../gateway.ts";
+import { gateway } from "../gateway.ts";
 import { store, useStored } from "../stored.ts";
 
 /**
@@ -33,7 +34,7 @@ export function keepChatKey(address: string, kept: ChatKey | null): void {
 export function useOwnKey({ key, id }: ChatKey): UseQueryResult<Pick<ApiKey, "limits" | "name" | "disabled">> {
   return useQuery({
     queryKey: ["own", "chat-key", id],
-    queryFn: async () => (await gatewayRequest<{ data: ApiKey }>("/api/v1/key", { bearer: key })).data,
+    queryFn: async () => (await request<{ data: ApiKey }>(gateway, "/api/v1/key", { bearer: key })).data,
     refetchInterval: 30_000,
   });
 }

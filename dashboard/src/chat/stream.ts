@@ -1,5 +1,7 @@
 import { streamChat } from "@inference/sdk/chat-stream";
-import { gateway, gatewayRequest } from "../gateway.ts";
+import { request } from "@inference/sdk/request";
+import type { Receipt } from "@inference/sdk/spending";
+import { gateway } from "../gateway.ts";
 import type { Usage } from "./chats.ts";
 import type { ChatBody } from "./request.ts";
 
@@ -32,14 +34,9 @@ export async function* partsOf(body: ChatBody, key: string, signal: AbortSignal)
   }
 }
 
-type Receipt = {
-  charge_nano_usd: number;
-  tokens_prompt: number | null;
-  tokens_completion: number | null;
-};
-
 /** The usage by the receipt of an answer that did not say it. A request has a receipt as soon as it has ended. */
 export async function usageByReceipt(id: string, key: string): Promise<Usage> {
-  const { data } = await gatewayRequest<{ data: Receipt }>("/api/v1/generation", { bearer: key, query: { id } });
+  const asked = { bearer: key, query: { id } };
+  const { data } = await request<{ data: Receipt }>(gateway, "/api/v1/generation", asked);
   return { input: data.tokens_prompt ?? 0, output: data.tokens_completion ?? 0, nanoUsd: data.charge_nano_usd };
 }

@@ -7,25 +7,21 @@ import {
   readAutoTopUps,
   setAutoTopUp,
 } from "@inference/sdk/auto-top-up";
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { now } from "../clock.ts";
 import { shortHex, tokenUsd } from "../format.ts";
 import { chainName } from "../gateway.ts";
 import { TextField } from "../parts/form.tsx";
 import { Button, Card, Fact, Failure, Hex } from "../parts.tsx";
-import { ActForm, ON_CHAIN, useAct } from "../wallet/act.tsx";
+import { ActForm, useAct, useOnChain } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 const DAY_MS = 86_400_000;
 
 /** The account's standing orders. Absent where no chain has the contract. */
 export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
-  const { data } = useQuery({
-    queryKey: [ON_CHAIN, "auto-top-up", wallet.address],
-    queryFn: () => readAutoTopUps(wallet.acting, wallet.address),
-    refetchInterval: 30_000,
-  });
+  const { acting, address } = wallet;
+  const { data } = useOnChain(["auto-top-up", address], () => readAutoTopUps(acting, address));
   // A chain without an order and without a puller needs no lines.
   const shown = data?.filter((each) => !("order" in each) || each.order !== null || each.terms !== null) ?? [];
   if (shown.length === 0) return null;

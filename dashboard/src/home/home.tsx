@@ -1,4 +1,3 @@
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { readReceipts, useCredits, useKeys, useTotals } from "../account.ts";
@@ -26,7 +25,7 @@ import { stackOf } from "../parts/stack.ts";
 import { Table } from "../parts/table.tsx";
 import { Amount, ButtonLink, Card, Empty, Failure, Loading, Read, Skeleton, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
-import { type Session, useSession } from "../wallet/session.ts";
+import { type Session, useOwn, useSession } from "../wallet/session.ts";
 import { FirstSteps } from "./first-steps.tsx";
 
 /** The account: what is left, what was spent, on what, and which keys are near their limit. */
@@ -174,11 +173,7 @@ function KeysNearLimit({ session }: { session: Session }): ReactNode {
 
 function Recent({ session }: { session: Session }): ReactNode {
   const nameOfKey = useKeyNames(session);
-  const recent = useQuery({
-    queryKey: ["own", session.address, session.token, "recent"],
-    queryFn: () => readReceipts(session, {}, { limit: 6 }),
-    refetchInterval: 15_000,
-  });
+  const recent = useOwn(session, ["recent"], () => readReceipts(session, {}, { limit: 6 }), 15_000);
   if (recent.data === undefined && recent.error === null) {
     return (
       <Card title="Recent requests">

@@ -1,11 +1,20 @@
 import type { SendOptions } from "@inference/sdk/send";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type UseQueryResult, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Form } from "../parts/form.tsx";
 import { Button, Failure } from "../parts.tsx";
 
 /** The first part of the query keys of what acts change on the chains. */
 export const ON_CHAIN = "on chain";
+
+/** Reads what acts change, and again after each act. @param everyMs False: only then, because a node's logs are read. */
+export function useOnChain<T>(
+  name: readonly unknown[],
+  read: () => Promise<T>,
+  everyMs: number | false = 30_000,
+): UseQueryResult<T> {
+  return useQuery({ queryKey: [ON_CHAIN, ...name], queryFn: read, refetchInterval: everyMs });
+}
 
 /** A button's action that asks the wallet, and afterwards reads what is on the chains again. */
 type Act<T> = {
