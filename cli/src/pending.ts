@@ -13,7 +13,6 @@ import { type Hash, type Hex, parseTransaction } from "viem";
 import * as z from "zod";
 import type { Context } from "./context.ts";
 import { beginPaying } from "./one-payer.ts";
-import { sentenceOf } from "./sentence.ts";
 import { readKept } from "./state-folder.ts";
 
 /**
@@ -115,7 +114,7 @@ export async function finish(context: Context, connection: Owner, left: Pending)
       throw error;
     }
     const isReverted = error instanceof ContractError && error.hash !== null;
-    context.say(isReverted ? sentenceOf(error) : "Another transaction took its place: it paid nothing.");
+    context.say(isReverted ? error.message : "Another transaction took its place: it paid nothing.");
     return undefined;
   }
 }

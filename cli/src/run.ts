@@ -12,7 +12,6 @@ import { readLogin } from "./login-state.ts";
 import { withDollars } from "./money.ts";
 import { parse } from "./parse.ts";
 import { printable, printableJson } from "./printable.ts";
-import { sentenceOf } from "./sentence.ts";
 
 /** The part of {@link Context} that the process or a test gives. */
 export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
@@ -93,7 +92,7 @@ export function failureOf(error: unknown): Failure | undefined {
   }
   if (error instanceof ContractError) {
     const { errorName, args, hash } = error;
-    return { code: errorName ?? "contract", message: sentenceOf(error), args: args.map(String), hash };
+    return { code: errorName ?? "contract", message: error.message, args: args.map(String), hash };
   }
   if (error instanceof BaseError) return { code: "chain", message: chainSentence(error) };
   const { syscall, path, code } = error as NodeJS.ErrnoException;

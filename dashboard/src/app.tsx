@@ -2,7 +2,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import { useQueryClient } from "@tanstack/react-query";
 import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { useStatus } from "./gateway.ts";
-import { Banner, Button, ButtonLink, Loading, Note } from "./parts.tsx";
+import { Button, ButtonLink, Loading, Note } from "./parts.tsx";
 import { useRoute } from "./route.ts";
 import { Header } from "./shell/header.tsx";
 import { BottomBar, Links, Side } from "./shell/navigation.tsx";
@@ -97,10 +97,10 @@ function Away(): ReactNode {
   }, [isAway, refetch, queries]);
   if (!isAway) return null;
   return (
-    <Banner>
+    <div className="banner" role="status">
       The service does not answer. Your balance is not affected.{" "}
       {isFetching ? "Trying now." : "Trying again every 5 s."}
-    </Banner>
+    </div>
   );
 }
 

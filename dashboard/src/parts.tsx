@@ -1,5 +1,3 @@
-import { ownValue } from "@inference/protocol/own-value";
-import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Check, ChevronRight, Copy, type LucideIcon } from "lucide-react";
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
@@ -149,15 +147,6 @@ export function Empty({ children, action }: { children: ReactNode; action?: Reac
   );
 }
 
-/** Above the page, while something is wrong with all of it. */
-export function Banner({ children }: { children: ReactNode }): ReactNode {
-  return (
-    <div className="banner" role="status">
-      {children}
-    </div>
-  );
-}
-
 /** The data of a query, its loading state, or its error. */
 export function Read<T>({ from, what, height = 96, children }: ReadParts<T>): ReactNode {
   if (from.data !== undefined) return children(from.data);
@@ -182,18 +171,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
 }
 
 /** An error in words for its reader. */
-export function textOf(error: unknown): string {
-  if (error instanceof ContractError && error.errorName !== null) {
-    return ownValue(CONTRACT_ERRORS, error.errorName) ?? error.message;
-  }
-  if (error instanceof ClientError || error instanceof RefusedError || error instanceof Error) return error.message;
-  return String(error);
-}
-
-const CONTRACT_ERRORS: Readonly<Record<string, string>> = {
-  ERC20InsufficientAllowance: "The payment was not approved for this amount. Nothing was sent: try again.",
-  ZeroAmount: "The amount is zero. Nothing was sent.",
-};
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * A button. Without `act` it submits its form.

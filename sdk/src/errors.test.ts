@@ -1,9 +1,10 @@
-import { rejects } from "node:assert/strict";
+import { equal, rejects } from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { refusalSentence } from "./contract-errors.ts";
 import { connect, createClient, createKey, readCredits, readStatus } from "./index.ts";
 
 /** Errors that come neither from the gateway nor from a contract have their own codes. */
@@ -24,6 +25,11 @@ const gatewayWith =
   (rpcUrl: string | null): RequestListener =>
   (_, response) =>
     void response.end(JSON.stringify({ data: { chains: [{ ...chain, rpc_url: rpcUrl }], abis: {} } }));
+
+test("a contract's error is a sentence, and an unknown one is named with its values", () => {
+  equal(refusalSentence("Paused", [0n]), "The contract is paused until 1970-01-01T00:00:00.000Z. Nothing was sent.");
+  equal(refusalSentence("Odd", [1n, "0x2"]), "The contract would refuse: Odd(1, 0x2). Nothing was sent.");
+});
 
 test("a foreign server, or none, is unreachable", async () => {
   const answers: RequestListener[] = [

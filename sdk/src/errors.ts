@@ -99,7 +99,7 @@ export async function fromWallet<T>(asked: Promise<T>): Promise<T> {
     return await asked;
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    if (hasCode(error, USER_REJECTED)) {
+    if (isRejected(error)) {
       throw new ClientError("wallet_rejected", "You declined in your wallet. Nothing was sent.", error);
     }
     const { shortMessage, message } = error as { shortMessage?: string; message?: string };
@@ -110,7 +110,9 @@ export async function fromWallet<T>(asked: Promise<T>): Promise<T> {
 /** EIP-1193. */
 const USER_REJECTED = 4001;
 
-function hasCode(error: unknown, code: number): boolean {
+/** Whether the owner of a wallet declined. */
+export function isRejected(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
-  return (error as { code?: unknown }).code === code || hasCode((error as { cause?: unknown }).cause, code);
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return code === USER_REJECTED || isRejected(cause);
 }

@@ -15,6 +15,7 @@ import {
 } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Account, Connection } from "./connection.ts";
+import { refusalSentence } from "./contract-errors.ts";
 import type { DirectoryChain } from "./directory.ts";
 import { ClientError, ContractError } from "./errors.ts";
 import { tooLittle } from "./funds.ts";
@@ -148,7 +149,10 @@ async function receiptOf(
     const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
     if (receipt !== null && (last === null || receipt.blockNumber <= last)) return receipt;
     unknown = receipt !== null || (await isKnown(reader, hash)) ? 0 : unknown + 1;
-    if (unknown > MAX_UNKNOWN) throw lost(chainId, hash);
+    if (unknown > MAX_UNKNOWN) {
+      const message = `Chain ${chainId} no longer knows the transaction ${hash}. Send it again, or check its nonce.`;
+      throw new ClientError("lost_transaction", message);
+    }
     await pause(connection.pollMs, signal);
   }
 }
@@ -159,11 +163,6 @@ async function isKnown(reader: ChainClients["reader"], hash: Hash): Promise<bool
     () => true,
     (error: unknown) => !(error instanceof TransactionNotFoundError),
   );
-}
-
-function lost(chainId: number, hash: Hash): ClientError {
-  const message = `Chain ${chainId} no longer knows the transaction ${hash}. Send it again, or check its nonce.`;
-  return new ClientError("lost_transaction", message);
 }
 
 /**
@@ -268,8 +267,7 @@ function decoded(
       const on = name ?? `chain ${chainId}`;
       return tooLittle({ owner, has, needs, decimals: TOKEN_DECIMALS, unit: "tokens", on }, error);
     }
-    const message = `The contract would refuse: ${errorName}(${args.map(String).join(", ")}). Nothing was sent.`;
-    return new ContractError(message, { errorName, args, cause: error });
+    return new ContractError(refusalSentence(errorName, args), { errorName, args, cause: error });
   } catch {
     return new ContractError(`The contract would refuse, with ${data}. Nothing was sent.`, { cause: error });
   }

@@ -1,3 +1,4 @@
+import { isRejected } from "@inference/sdk/errors";
 import type { ReactNode } from "react";
 import { useConnect, useConnectors } from "wagmi";
 import { Link } from "wouter";
@@ -50,9 +51,4 @@ export function ConnectList({ signsIn = true }: { signsIn?: boolean }): ReactNod
       )}
     </>
   );
-}
-
-function isRejected(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: unknown };
-  return code === 4001 || (typeof cause === "object" && cause !== null && isRejected(cause));
 }

@@ -1,16 +1,14 @@
 import { formatDecimal } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
-import type { ContractError } from "@inference/sdk";
-import { dollars } from "./money.ts";
 
 /** Sentences for some errors of contracts, with a remedy. The others are shown by their names. */
 const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   ERC20InsufficientAllowance: ([, allowed, needed]) =>
-    `The contract may take ${allowed} of ${needed}, in the token's smallest unit: run the command again to approve.`,
-  ERC2612ExpiredSignature: () => "The signed permit is too old: run the command again.",
+    `The contract may take ${allowed} of ${needed}, in the token's smallest unit: try again to approve.`,
+  ERC2612ExpiredSignature: () => "The signed permit is too old: try again.",
   ZeroAmount: () => "The amount is zero.",
   AboveDailyMintCap: ([amount, cap]) =>
-    `A secondary chain takes at most ${dollars(cap as bigint)} a day, and this is ${dollars(amount as bigint)}: send it in parts.`,
+    `A secondary chain takes at most ${tokens(cap)} a day, and this is ${tokens(amount)}: send it in parts.`,
   Paused: ([until]) => `The contract is paused until ${time(until)}.`,
   UnknownAgent: ([agent]) => `The registry has created no agent ${agent}.`,
   OnlyAgentOwner: () => "Only the agent's owner may do this.",
@@ -31,7 +29,15 @@ function units(amount: unknown): string {
   return `${formatDecimal(amount as bigint, 18)} units`;
 }
 
-export function sentenceOf({ errorName, args, message }: ContractError): string {
-  const meaning = errorName === null ? undefined : ownValue(meanings, errorName);
-  return meaning === undefined ? message : `${meaning(args)} Nothing was sent (${errorName}).`;
+/** Token units as dollars. */
+function tokens(amount: unknown): string {
+  const [whole, fraction = ""] = formatDecimal(amount as bigint, 6).split(".");
+  return `$${whole}.${fraction.padEnd(2, "0")}`;
+}
+
+/** What a contract's error means, and that nothing was sent. */
+export function refusalSentence(errorName: string, args: readonly unknown[]): string {
+  const meaning =
+    ownValue(meanings, errorName)?.(args) ?? `The contract would refuse: ${errorName}(${args.join(", ")}).`;
+  return `${meaning} Nothing was sent.`;
 }
