@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseDecimal } from "@inference/protocol/money";
-import { DAY_MS } from "@inference/protocol/window";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { agentsOf, type Connection, readAgentName, readStatus } from "@inference/sdk";
 import { type Address, isAddress, type LocalAccount } from "viem";
 import { generatePrivateKey } from "viem/accounts";
@@ -78,7 +78,7 @@ export async function findAgent(context: Context, connection: Connection, text: 
 /** The beginning of the gateway's next UTC day, when stake and caps of today begin to count. */
 export async function nextDay(connection: Connection): Promise<string> {
   const { time } = await readStatus(connection);
-  return new Date((Math.floor(Date.parse(time) / DAY_MS) + 1) * DAY_MS).toISOString().slice(0, 10);
+  return utcDay(Date.parse(time) + DAY_MS);
 }
 
 /** Units of a token with 18 decimals. */

@@ -1,11 +1,12 @@
-import { formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { formatDecimal } from "@inference/protocol/money";
+import { attoOf } from "@inference/sdk/verify/usage-cost";
 import { withCents } from "./money.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
 /** Dollars for a million tokens or characters; empty for no price or the price zero. */
 export function perMillion(price: unknown): string {
-  const atto = typeof price === "string" ? parseDecimal(price, 18) : undefined;
+  const atto = attoOf(price);
   return atto === undefined || atto === 0n ? "" : withCents(formatDecimal(atto * 1_000_000n, 18));
 }
 

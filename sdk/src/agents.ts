@@ -90,8 +90,8 @@ export async function agentsMadeBy(connection: Connection, owner: Address): Prom
   const { entry, reader } = await chainClients(connection);
   const filter = { abi: agentRegistryAbi, eventName: "AgentCreated", args: { owner }, strict: true } as const;
   const address = contractOn(connection, entry, "agentRegistry");
-  const events = await inRanges(entry, await reader.getBlockNumber(), (fromBlock, toBlock) =>
-    reader.getContractEvents({ ...filter, address, fromBlock, toBlock }),
+  const events = await inRanges(entry, await reader.getBlockNumber(), (range) =>
+    reader.getContractEvents({ ...filter, ...range, address }),
   );
   return events.map(({ args }) => args.agentToken).toReversed();
 }
@@ -151,11 +151,9 @@ export async function readAgent(connection: Connection, agentToken: Address): Pr
   const vault = { address: at("backerVault"), abi: backerVaultAbi, args: [agentToken] } as const;
   const dollar = { address: at("stablecoin"), abi: erc20Abi } as const;
   const agent = { address: agentToken, abi: agentTokenAbi } as const;
-  const [name, owner] = await Promise.all([
+  const [name, owner, safe, treasury, computer, capacity, staked, cap, backing, owed, decimals] = await Promise.all([
     reader.readContract({ ...agent, functionName: "name" }),
     reader.readContract({ ...agent, functionName: "owner" }),
-  ]);
-  const [safe, treasury, computer, capacity, staked, cap, backing, owed, dollarDecimals] = await Promise.all([
     reader.readContract({ ...registry, functionName: "safeOf" }),
     reader.readContract({ ...registry, functionName: "treasuryOf" }),
     reader.readContract({ ...registry, functionName: "computerOf" }),
@@ -177,6 +175,6 @@ export async function readAgent(connection: Connection, agentToken: Address): Pr
   return {
     ...{ token: agentToken, name, owner, safe, treasury, computer, capacityTodayNanoUsd: capacity, stake: staked },
     ...{ reserve: cap === maxUint256 ? null : cap, backing, owedSafeNanoUsd, owedTreasuryNanoUsd },
-    ...{ safeDollars, safeToken, treasuryDollars, dollarDecimals },
+    ...{ safeDollars, safeToken, treasuryDollars, dollarDecimals: decimals },
   };
 }

@@ -8,8 +8,8 @@ import type { Connection } from "./connection.ts";
 import { contractOn, readDirectory, readEach, type Unread } from "./directory.ts";
 import { ClientError } from "./errors.ts";
 import { approve, dollarScale } from "./pay-dollars.ts";
-import { request } from "./request.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
+import { readQuotes } from "./top-up.ts";
 
 /**
  * An owner's standing order on a chain: the puller may turn at most `maxPerDayToken` of the owner's dollars a UTC day
@@ -100,7 +100,7 @@ export async function setAutoTopUp(connection: Connection, options: AutoTopUpOpt
   const days = (expires - 1n) / DAY_S - timestamp / DAY_S + 1n;
   const amount = maxPerDayToken * days * (await dollarScale(connection, clients));
   const token = contractOn(connection, clients.entry, "stablecoin");
-  await approve(connection, { clients, chainId, token, spender: orders.address, amount }, options);
+  await approve(connection, { clients, token, spender: orders.address, amount }, options);
   const args = [terms.puller, maxPerDayToken, expires] as const;
   const data = encodeFunctionData({ abi: orders.abi, functionName: "set", args });
   const call = { to: orders.address, abi: orders.abi, data };
@@ -116,11 +116,6 @@ export async function endAutoTopUp(
   const { address: to, abi } = ordersOn(connection, clients);
   const call = { to, abi, data: encodeFunctionData({ abi, functionName: "end" }) };
   return sendCall(connection, { chainId: clients.entry.chain_id, step: "endOrder", call }, options);
-}
-
-async function readQuotes(connection: Connection): Promise<readonly RelayQuote[]> {
-  const { data } = await request<{ data: { chains: RelayQuote[] } }>(connection, "/api/v1/top-up");
-  return data.chains;
 }
 
 function termsOf(quotes: readonly RelayQuote[], chainId: number): PullTerms | null {

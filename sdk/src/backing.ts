@@ -43,7 +43,7 @@ export async function stake(connection: Connection, options: StakeOptions): Prom
   const token = await clients.reader.readContract({ ...pool, functionName: "STAKING_TOKEN" });
   if (as === "back") await requireAgent(connection, agentToken);
   await requireFunds(clients, { owner, token, amount });
-  await approve(connection, { clients, chainId, token, spender: call.to, amount }, options);
+  await approve(connection, { clients, token, spender: call.to, amount }, options);
   return sendCall(connection, { chainId, step: "stake", call: { ...call, extraGas: EXTRA_GAS } }, options);
 }
 
@@ -118,8 +118,8 @@ export async function readBackings(connection: Connection, address: Address): Pr
   const { entry, reader } = await chainClients(connection);
   const { vault } = contractsOf(connection, await chainClients(connection));
   const filter = { ...vault, eventName: "Backed", args: { backer: address }, strict: true } as const;
-  const events = await inRanges(entry, await reader.getBlockNumber(), (fromBlock, toBlock) =>
-    reader.getContractEvents({ ...filter, fromBlock, toBlock }),
+  const events = await inRanges(entry, await reader.getBlockNumber(), (range) =>
+    reader.getContractEvents({ ...filter, ...range }),
   );
   const agents = [...new Set(events.map(({ args }) => args.agent))];
   const all = await Promise.all(agents.map((agentToken) => readBacking(connection, { agentToken, address })));
@@ -150,9 +150,7 @@ export async function readExits(connection: Connection, address: Address): Promi
   const { pool, vault } = contractsOf(connection, clients);
   const filter = { ...vault, eventName: "Unbacked", args: { backer: address }, strict: true } as const;
   const { number: last, timestamp } = await reader.getBlock();
-  const events = await inRanges(entry, last, (fromBlock, toBlock) =>
-    reader.getContractEvents({ ...filter, fromBlock, toBlock }),
-  );
+  const events = await inRanges(entry, last, (range) => reader.getContractEvents({ ...filter, ...range }));
   const hashes = [...new Set(events.map(({ transactionHash: hash }) => hash))];
   const asked = (await Promise.all(hashes.map((hash) => exitsIn(connection, hash, address)))).flat();
   const unpaid = asked.map(async (each) => {

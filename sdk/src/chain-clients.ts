@@ -38,11 +38,16 @@ async function makeClients(connection: Connection, entry: DirectoryChain): Promi
   const transport = own ?? http(rpcUrl ?? "");
   const chain = chainOf(entry, name ?? `chain ${id}`);
   const reader = createPublicClient({ chain, transport, pollingInterval: connection.pollMs, cacheTime: 0 });
+  await requireChain(reader, id);
+  return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
+}
+
+/** Throws `ClientError` `wrong_chain`, `chain_unavailable`. */
+export async function requireChain(reader: Pick<PublicClient, "getChainId">, id: number): Promise<void> {
   const actual = await reader.getChainId().catch((error: unknown) => {
     throw new ClientError("chain_unavailable", `The node of chain ${id} does not answer.`, error);
   });
-  if (actual !== id) throw new ClientError("wrong_chain", `The node of chain ${id} answers for chain ${actual}.`);
-  return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
+  if (actual !== id) throw new ClientError("wrong_chain", `The node answers for chain ${actual}, not ${id}.`);
 }
 
 /** A chain as viem takes it. */

@@ -80,10 +80,11 @@ export async function buy(connection: Connection, options: BuyOptions): Promise<
   if (quote === null) throw new ClientError("no_market", "There is no market that sells that many tokens.");
   const maxCostToken = options.maxCostToken ?? marketLimit(quote);
   requireWithin(quote, maxCostToken);
-  const { entry, reader } = await chainClients(connection);
+  const clients = await chainClients(connection);
+  const { entry, reader } = clients;
   const { router, pool, dollar, token, fee, scale } = await readMarket(connection);
   const amountDollar = maxCostToken * scale;
-  const permit = await payDollars(connection, { chainId: entry.chain_id, spender: router, amountDollar }, options);
+  const permit = await payDollars(connection, clients, { spender: router, amount: amountDollar }, options);
   const order = { tokenIn: dollar, tokenOut: token, fee, recipient: to, amountOut: amountToken };
   const code = (await reader.getCode({ address: router })) ?? "0x";
   const swap = swapData(code, { ...order, amountInMaximum: amountDollar, sqrtPriceLimitX96: 0n });

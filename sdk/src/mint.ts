@@ -23,8 +23,7 @@ export async function mint(connection: Connection, options: MintOptions): Promis
   const { entry } = clients;
   const minter = contractOn(connection, entry, "tokenMinter");
   const scale = await dollarScale(connection, clients);
-  const payment = { chainId: entry.chain_id, spender: minter, amountDollar: amountToken * scale };
-  const permit = await payDollars(connection, payment, options);
+  const permit = await payDollars(connection, clients, { spender: minter, amount: amountToken * scale }, options);
   const data =
     permit === null
       ? encodeFunctionData({ abi: tokenMinterAbi, functionName: "mint", args: [amountToken, to] })

@@ -2,7 +2,7 @@ import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { PERMIT } from "@inference/protocol/top-up";
 import { domainSeparator, encodeFunctionData, erc20Abi, type Hex, parseSignature, type TypedDataDomain } from "viem";
-import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
+import { type ChainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
 import { ClientError, fromWallet } from "./errors.ts";
@@ -12,8 +12,8 @@ import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
 export type Pay = "permit" | "approve";
 
-/** The contract that takes the chain's dollars, and the amount in the dollar's own units. */
-export type Payment = { chainId: number; spender: `0x${string}`; amountDollar: bigint };
+/** What a contract may take. The amount is in the token's own units. */
+type Taking = { spender: `0x${string}`; amount: bigint };
 
 /**
  * The dollar's own units in a token unit. Both contracts must agree, because a false minter could name a scale that
@@ -39,40 +39,28 @@ export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
 /** Lets a contract take dollars. Returns a permit for the contract's call, or sends an approval and returns null. */
 export async function payDollars(
   connection: Connection,
-  payment: Payment,
+  clients: ChainClients,
+  taking: Taking,
   options: SendOptions & { pay?: Pay },
 ): Promise<Permit | null> {
   const account = requireAccount(connection);
-  const clients = await chainClients(connection, payment.chainId);
   const dollar = contractOn(connection, clients.entry, "stablecoin");
-  await requireFunds(clients, { owner: account.address, token: dollar, amount: payment.amountDollar, sign: "$" });
+  await requireFunds(clients, { owner: account.address, token: dollar, amount: taking.amount, sign: "$" });
   // A permit needs the signature of a private key: contracts have none.
   const isApproved = options.pay === "approve" || (await isContract(clients, account.address));
   const domain = isApproved ? null : await permitDomain(clients, dollar);
-  if (domain !== null) return signPermit(connection, { ...payment, clients, dollar, domain });
+  if (domain !== null) return signPermit(connection, { ...taking, clients, dollar, domain });
   if (options.pay === "permit") {
-    throw new TypeError(`There is no permit here, on chain ${payment.chainId}: leave out \`pay\`.`);
+    throw new TypeError(`There is no permit here, on chain ${clients.entry.chain_id}: leave out \`pay\`.`);
   }
-  const { chainId, spender, amountDollar: amount } = payment;
-  await approve(connection, { clients, chainId, token: dollar, spender, amount }, options);
+  await approve(connection, { ...taking, clients, token: dollar }, options);
   return null;
 }
-
-type At = Payment & { clients: ChainClients; dollar: `0x${string}` };
-
-type Approval = {
-  clients: ChainClients;
-  chainId: number;
-  token: `0x${string}`;
-  spender: `0x${string}`;
-  /** In the token's own units. */
-  amount: bigint;
-};
 
 /** Approves the amount of a token, unless it is approved already: an interrupted payment approves once. */
 export async function approve(
   connection: Connection,
-  { clients, chainId, token, spender, amount }: Approval,
+  { clients, token, spender, amount }: Taking & { clients: ChainClients; token: `0x${string}` },
   options: SendOptions,
 ): Promise<void> {
   const { address } = requireAccount(connection);
@@ -83,7 +71,7 @@ export async function approve(
   if (allowed >= amount) return;
   const data = encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [spender, amount] });
   const call = { to: token, data, abi: stablecoinAbi, allows: { dollar: token, spender, amountDollar: amount } };
-  await sendCall(connection, { chainId, step: "approve", call }, options);
+  await sendCall(connection, { chainId: clients.entry.chain_id, step: "approve", call }, options);
 }
 
 /** The dollar's EIP-712 domain; null: unknown, so there is no permit. */
@@ -105,8 +93,16 @@ async function permitDomain({ reader, entry }: ChainClients, dollar: `0x${string
 /** The lifetime of a permit, in seconds. */
 const PERMIT_S = 3_600n;
 
-async function signPermit(connection: Connection, at: At & { domain: TypedDataDomain }): Promise<Permit> {
-  const { clients, spender, dollar, amountDollar, domain } = at;
+async function signPermit(
+  connection: Connection,
+  {
+    clients,
+    dollar,
+    domain,
+    spender,
+    amount,
+  }: Taking & { clients: ChainClients; dollar: Hex; domain: TypedDataDomain },
+): Promise<Permit> {
   const account = requireAccount(connection);
   const [nonce, { timestamp }] = await Promise.all([
     clients.reader.readContract({
@@ -115,7 +111,7 @@ async function signPermit(connection: Connection, at: At & { domain: TypedDataDo
     clients.reader.getBlock(),
   ]);
   const deadline = timestamp + PERMIT_S;
-  const message = { owner: account.address, spender, value: amountDollar, nonce, deadline };
+  const message = { owner: account.address, spender, value: amount, nonce, deadline };
   const signature: Hex = await fromWallet(
     account.signTypedData({ domain, types: PERMIT, primaryType: "Permit", message }),
   );

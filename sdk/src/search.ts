@@ -1,5 +1,5 @@
 import type { PublicClient } from "viem";
-import { inRanges } from "./verify/events-in-ranges.ts";
+import { type BlockRange, inRanges } from "./verify/events-in-ranges.ts";
 
 /**
  * Makes a repeatable search for an event. Each search reads the new blocks and those that the chain may have replaced,
@@ -8,13 +8,13 @@ import { inRanges } from "./verify/events-in-ranges.ts";
 export function searchFrom<E>(
   reader: Pick<PublicClient, "getBlockNumber">,
   fromBlock: bigint,
-  read: (range: { fromBlock: bigint; toBlock: bigint }) => Promise<E[]>,
+  read: (range: BlockRange) => Promise<E[]>,
 ): () => Promise<E[]> {
   let first = fromBlock;
   return async () => {
     const last = await reader.getBlockNumber();
     const ranges = { start_block: Number(first) };
-    const found = await inRanges(ranges, last, (from, to) => read({ fromBlock: from, toBlock: to }));
+    const found = await inRanges(ranges, last, read);
     if (last - REPLACED_BLOCKS > first) first = last - REPLACED_BLOCKS;
     return found;
   };

@@ -132,11 +132,16 @@ export async function topUpWithKey(
   return { apiKey, topUp: await sendTopUp(connection, signed, options) };
 }
 
+/** The relay's terms on each chain. */
+export async function readQuotes(connection: Connection): Promise<readonly RelayQuote[]> {
+  const { data } = await request<{ data: { chains: RelayQuote[] } }>(connection, "/api/v1/top-up");
+  return data.chains;
+}
+
 /** The relay's terms on a chain, with the contracts that the connection trusts. */
 async function readQuote(connection: Connection, clients: ChainClients): Promise<RelayQuote> {
   const { entry } = clients;
-  const { data } = await request<{ data: { chains: RelayQuote[] } }>(connection, "/api/v1/top-up");
-  const quote = data.chains.find(({ chain_id: id }) => id === entry.chain_id);
+  const quote = (await readQuotes(connection)).find(({ chain_id: id }) => id === entry.chain_id);
   if (quote === undefined) {
     const message = `The gateway has no relay on chain ${entry.chain_id}: use \`mint\` and \`activate\`.`;
     throw new ClientError("unknown_chain", message);

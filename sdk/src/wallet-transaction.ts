@@ -1,6 +1,6 @@
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
-import { type Hash, isAddressEqual, parseEventLogs, type TransactionReceipt } from "viem";
+import { type Address, type Hash, isAddressEqual, parseEventLogs, type TransactionReceipt } from "viem";
 import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection, WalletAccount } from "./connection.ts";
 import { contractOn } from "./directory.ts";
@@ -8,8 +8,6 @@ import { ClientError, ContractError, fromWallet } from "./errors.ts";
 import { pause } from "./pause.ts";
 import type { AskedTransaction, OnProgress, Step } from "./progress.ts";
 import { searchFrom } from "./search.ts";
-
-type Address = `0x${string}`;
 
 /** Tokens that a transaction makes (from the zero address) or burns (to it). */
 export type TokenMove = { from: Address; to: Address; amountToken: bigint };

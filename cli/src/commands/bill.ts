@@ -1,5 +1,6 @@
 import { makeKeccak } from "@inference/protocol/keccak-wasm";
 import { collectBill, judge, notProven, type Period } from "@inference/sdk";
+import { endOf } from "@inference/sdk/verify/statements";
 import * as z from "zod";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
@@ -30,8 +31,7 @@ export const bill = command({
     const evidence = await collectBill(connection, days, log);
     if (options.save === true) saveEvidence(context, `infer-bill-${period}.json`, evidence);
     const { uses, records } = evidence.said;
-    const last = records.at(-1);
-    const paid = last === undefined ? 0 : last.before_nano_usd + last.amount_nano_usd;
+    const paid = endOf(records.at(-1));
     const own = uses.filter(({ day_served: day }) => day >= days.from && day <= days.to);
     return {
       ...outputOf(await judge(evidence, { keccak: await makeKeccak() })),

@@ -93,13 +93,15 @@ async function finish(context: Context, connection: Owner, signed: SignedTopUp) 
   try {
     return await send(context, connection, signed);
   } catch (error) {
-    const isOver = error instanceof ClientError && error.code === "top_up_failed";
-    const isRefused = error instanceof RefusedError && error.code === "payment_refused";
-    if (!isOver && !(isRefused && signed.top_up.deadline * 1_000 < Date.now())) throw error;
+    if (!isOver(error, signed)) throw error;
     context.say(error.message);
-    context.folder.remove(fileOf(signed));
     return undefined;
   }
+}
+
+function isOver(error: unknown, { top_up: { deadline } }: SignedTopUp): error is Error {
+  if (error instanceof ClientError) return error.code === "top_up_failed";
+  return error instanceof RefusedError && error.code === "payment_refused" && deadline * 1_000 < Date.now();
 }
 
 async function send(context: Context, connection: Owner, signed: SignedTopUp) {
@@ -111,7 +113,7 @@ async function send(context: Context, connection: Owner, signed: SignedTopUp) {
     context.afterOutput.push(() => context.folder.remove(fileOf(signed)));
     return { id, chain_id, hash, amount_token, fee_token };
   } catch (error) {
-    if (error instanceof ClientError && error.code === "top_up_failed") context.folder.remove(fileOf(signed));
+    if (isOver(error, signed)) context.folder.remove(fileOf(signed));
     throw error;
   }
 }

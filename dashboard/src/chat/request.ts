@@ -1,5 +1,4 @@
-import { attoToNanoUsdUp } from "@inference/protocol/money";
-import { tokenRates } from "@inference/sdk/verify/usage-cost";
+import { quoteTokens } from "@inference/sdk/verify/usage-cost";
 import type { Model } from "../gateway.ts";
 import type { ChatSettings, Message } from "./chats.ts";
 
@@ -54,27 +53,14 @@ export function mostReserved(body: ChatBody, models: readonly Model[]): number |
   const hasImage = body.messages.some(({ content }) => Array.isArray(content));
   const bytes = hasImage ? 0 : new TextEncoder().encode(JSON.stringify(body)).length;
   const bound = bytes + PER_MESSAGE * body.messages.length + PER_REQUEST;
-  const each = models.map(({ pricing, context_length: context, max_tokens: most }) => {
+  const costs = models.flatMap(({ pricing, context_length: context, max_tokens: most }) => {
     const input = context === null ? bound : hasImage ? context : Math.min(bound, context);
-    return mostOf(pricing, input, most === null ? body.max_tokens : Math.min(body.max_tokens, most));
+    const completion = Math.min(body.max_tokens, most ?? Number.POSITIVE_INFINITY);
+    // The prices up to a threshold may be the higher ones.
+    const { extended } = pricing as { extended?: { above_prompt_tokens: number } };
+    const below = Math.min(input, extended?.above_prompt_tokens ?? input);
+    return [below, input].map((prompt) => quoteTokens({ prompt, completion }, pricing));
   });
-  const known = each.flatMap((nanoUsd) => nanoUsd ?? []);
-  return known.length === 0 || known.length < each.length ? undefined : Math.max(...known);
-}
-
-type Pricing = Model["pricing"];
-
-function mostOf(pricing: Pricing, input: number, output: number): number | undefined {
-  const { extended } = pricing as { extended?: { above_prompt_tokens: number } };
-  const below = Math.min(input, extended?.above_prompt_tokens ?? input);
-  const [one, other] = [atRates(pricing, below, output), atRates(pricing, input, output)];
-  if (one === undefined || other === undefined) return undefined;
-  return attoToNanoUsdUp(one > other ? one : other);
-}
-
-function atRates(pricing: Pricing, inputTokens: number, output: number): bigint | undefined {
-  const rates = tokenRates(pricing, inputTokens);
-  if (rates === undefined) return undefined;
-  const dearest = [rates.input, rates.cached, rates.written].reduce((most, price) => (price > most ? price : most));
-  return BigInt(inputTokens) * dearest + BigInt(output) * rates.output;
+  const known = costs.flatMap((nanoUsd) => nanoUsd ?? []);
+  return known.length === 0 || known.length < costs.length ? undefined : Math.max(...known);
 }

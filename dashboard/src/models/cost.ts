@@ -1,4 +1,5 @@
-import { formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { formatDecimal } from "@inference/protocol/money";
+import { attoOf } from "@inference/sdk/verify/usage-cost";
 import { count, dollars } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
@@ -98,9 +99,4 @@ export function unitsOf(of: PriceName): bigint {
 /** Dollars of an amount in 1e-18 dollar, exact, with at least two decimals. */
 export function exactUsd(atto: bigint): string {
   return dollars(formatDecimal(atto, 18));
-}
-
-/** A listed decimal in 1e-18 dollar; undefined: there is no such price. */
-export function attoOf(price: unknown): bigint | undefined {
-  return typeof price === "string" ? parseDecimal(price, 18) : undefined;
 }

@@ -7,6 +7,7 @@ import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { type ChainClients, chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
 import { type DirectoryChain, readDirectory } from "../directory.ts";
+import { pause } from "../pause.ts";
 import { type PrimaryContracts, primaryContracts, secondaryContracts } from "./books-contracts.ts";
 import { isCovered } from "./check-books.ts";
 import { inRanges } from "./events-in-ranges.ts";
@@ -49,7 +50,7 @@ async function collectSecondary(
     } catch (error) {
       if (tries === MAX_TRIES) return { chainId: chain.chain_id, unread: error instanceof Error ? error.message : "" };
     }
-    await new Promise((resolve) => setTimeout(resolve, connection.pollMs));
+    await pause(connection.pollMs);
   }
 }
 
@@ -96,9 +97,7 @@ async function readSecondary(
 async function bookedOn(clients: ChainClients, address: `0x${string}`, eid: number, last: bigint): Promise<bigint> {
   const booked = { address, abi: tokenMinterAbi, eventName: "Booked", args: { eid }, strict: true } as const;
   const first = await firstBlockOf(clients, address, last);
-  const events = await inRanges(first, last, (fromBlock, toBlock) =>
-    clients.reader.getContractEvents({ ...booked, fromBlock, toBlock }),
-  );
+  const events = await inRanges(first, last, (range) => clients.reader.getContractEvents({ ...booked, ...range }));
   return events.reduce((sum, { args }) => sum + args.amount, 0n);
 }
 

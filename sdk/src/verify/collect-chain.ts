@@ -1,7 +1,6 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { createPublicClient, type Hex, type PublicClient, type Transport } from "viem";
-import type { NodeOf } from "../chain-clients.ts";
-import { ClientError } from "../errors.ts";
+import { type NodeOf, requireChain } from "../chain-clients.ts";
 import type { ChainEvidence, Evidence } from "./evidence.ts";
 
 /** Reads an account and the chunks of its records from the settlement contract, in the last final block. */
@@ -37,10 +36,6 @@ export async function collectChain(
 /** Reads the chain's part of stored evidence anew, from a node of the caller's. Needs no gateway. */
 export async function askChain(evidence: Evidence, transport: Transport): Promise<Evidence> {
   const reader = createPublicClient({ transport });
-  const { chainId } = evidence.contract;
-  const actual = await reader.getChainId().catch((error: unknown) => {
-    throw new ClientError("chain_unavailable", `The node of chain ${chainId} does not answer.`, error);
-  });
-  if (actual !== chainId) throw new ClientError("wrong_chain", `The node answers for chain ${actual}, not ${chainId}.`);
+  await requireChain(reader, evidence.contract.chainId);
   return { ...evidence, chain: await collectChain({ reader, nodeOf: "the client" }, evidence) };
 }

@@ -1,4 +1,4 @@
-import { DAY_MS } from "@inference/protocol/window";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { readStatus } from "../activate.ts";
 import { chainClients } from "../chain-clients.ts";
 import { gatewayTime } from "../clock.ts";
@@ -73,11 +73,11 @@ export async function collectBill(given: Connection, period: Period, log: Reques
 /** The uses, from the first statement that may have a use of these days. */
 async function readUsesOf(connection: Connection, { from, to }: Period, statements: readonly Statement[]) {
   // The ceiling of the previous day pays until 06:00.
-  const earliest = dayOf(Date.parse(from) - DAY_MS);
+  const earliest = utcDay(Date.parse(from) - DAY_MS);
   const first = statements.find(({ records }) => records.some(({ chunk }) => chunk.day >= earliest));
   const after = first?.beforeNanoUsd ?? statements.at(-1)?.paidToNanoUsd ?? 0;
   // A use settles in the order in which requests end, up to a day after its admission.
-  const latest = dayOf(Date.parse(to) + DAY_MS);
+  const latest = utcDay(Date.parse(to) + DAY_MS);
   const uses: StatementUse[] = [];
   let end = Number.POSITIVE_INFINITY;
   for await (const use of statementUses(connection, after)) {
@@ -113,10 +113,9 @@ async function readSpending(connection: Connection) {
     const listed: ListedReceipt[] = [];
     const totals: Record<string, number> = {};
     // The gateway's day may be one ahead of ours.
-    const last = new Date((await gatewayTime(connection)) + DAY_MS);
-    for (let day = last; day.toISOString() > FIRST_DAY; day = new Date(day.getTime() - 366 * DAY_MS)) {
-      const first = new Date(day.getTime() - 365 * DAY_MS).toISOString().slice(0, 10);
-      const days = { from: first, to: day.toISOString().slice(0, 10) };
+    const last = (await gatewayTime(connection)) + DAY_MS;
+    for (let dayMs = last; utcDay(dayMs) >= FIRST_DAY; dayMs -= 366 * DAY_MS) {
+      const days = { from: utcDay(dayMs - 365 * DAY_MS), to: utcDay(dayMs) };
       for await (const receipt of receipts(connection, days)) listed.push(receipt);
       for (const { date, usage_nano_usd: spent } of await readActivity(connection, { ...days, groupBy: ["day"] })) {
         totals[date ?? ""] = spent;
@@ -148,8 +147,4 @@ async function readPrices(
 function nullIfUnknown(error: unknown): null {
   if (error instanceof RefusedError && [400, 404].includes(error.status)) return null;
   throw error;
-}
-
-function dayOf(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
 }

@@ -1,5 +1,8 @@
 import type { DirectoryChain } from "../directory.ts";
 
+/** Both included. */
+export type BlockRange = { fromBlock: bigint; toBlock: bigint };
+
 /**
  * The events of a contract up to a block. A range that the node refuses, as public nodes do with long ones, is halved.
  *
@@ -8,11 +11,11 @@ import type { DirectoryChain } from "../directory.ts";
 export async function inRanges<E>(
   chain: Pick<DirectoryChain, "start_block">,
   last: bigint,
-  read: (from: bigint, to: bigint) => Promise<E[]>,
+  read: (range: BlockRange) => Promise<E[]>,
 ): Promise<E[]> {
   const range = async (from: bigint, to: bigint): Promise<E[]> => {
     try {
-      return await read(from, to);
+      return await read({ fromBlock: from, toBlock: to });
     } catch (error) {
       if (to - from < SMALLEST_RANGE) throw error;
       const middle = (from + to) / 2n;

@@ -7,12 +7,16 @@ export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, 
   const { native_tokens_cached: cached, native_tokens_cache_write: written } = receipt;
   if ("audio_second" in pricing) return costOfAudio(receipt.audio_seconds ?? null, attoOf(pricing.audio_second));
   if (prompt === null || completion === null) return undefined;
-  return costOfTokens({ prompt, completion, cached: cached ?? 0, written: written ?? 0 }, pricing);
+  const rates = tokenRates(pricing, prompt);
+  if (rates === undefined) return undefined;
+  const [reads, writes] = [BigInt(cached ?? 0), BigInt(written ?? 0)];
+  const plain = (BigInt(prompt) - reads - writes) * rates.input;
+  return attoToNanoUsdUp(plain + reads * rates.cached + writes * rates.written + BigInt(completion) * rates.output);
 }
 
 /**
- * The maximum cost of tokens, in nano-dollars: without reads from the provider's cache, and with writes to it where
- * they cost more. Undefined: the prices are not for tokens.
+ * The maximum cost of tokens, in nano-dollars: all input at the dearest of its prices. Undefined: the prices are not for
+ * tokens.
  *
  * @param pricing As in `GET /api/v1/models`.
  */
@@ -20,21 +24,10 @@ export function quoteTokens(
   { prompt, completion }: { prompt: number; completion: number },
   pricing: Readonly<Record<string, unknown>>,
 ): number | undefined {
-  const [one, other] = [0, prompt].map((written) => costOfTokens({ prompt, completion, cached: 0, written }, pricing));
-  return one === undefined || other === undefined ? undefined : Math.max(one, other);
-}
-
-type Tokens = { prompt: number; completion: number; cached: number; written: number };
-
-function costOfTokens(
-  { prompt, completion, cached, written }: Tokens,
-  pricing: Readonly<Record<string, unknown>>,
-): number | undefined {
   const rates = tokenRates(pricing, prompt);
   if (rates === undefined) return undefined;
-  const [reads, writes] = [BigInt(cached), BigInt(written)];
-  const plain = (BigInt(prompt) - reads - writes) * rates.input;
-  return attoToNanoUsdUp(plain + reads * rates.cached + writes * rates.written + BigInt(completion) * rates.output);
+  const dearest = [rates.input, rates.cached, rates.written].reduce((most, price) => (price > most ? price : most));
+  return attoToNanoUsdUp(BigInt(prompt) * dearest + BigInt(completion) * rates.output);
 }
 
 /** The prices of one token, in 1e-18 dollar. */
@@ -56,6 +49,7 @@ function costOfAudio(seconds: number | null, price: bigint | undefined): number 
   return attoToNanoUsdUp((BigInt(Math.round(seconds * 1000)) * price + 999n) / 1000n);
 }
 
-function attoOf(price: unknown): bigint | undefined {
+/** A listed decimal in 1e-18 dollar; undefined: there is no such price. */
+export function attoOf(price: unknown): bigint | undefined {
   return typeof price === "string" ? parseDecimal(price, 18) : undefined;
 }
