@@ -1,3 +1,4 @@
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { useMutation } from "@tanstack/react-query";
 import { Download, ListFilter } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -147,7 +148,7 @@ function Spend({ range, choices, nameOfKey, rows }: SpendParts): ReactNode {
           action={
             <Button
               text="Widen to 90 days"
-              act={() => change({ range: "custom", from: daysBefore(range.to, 89), to: range.to })}
+              act={() => change({ range: "custom", from: utcDay(Date.parse(range.to) - 89 * DAY_MS), to: range.to })}
             />
           }
         >
@@ -174,10 +175,6 @@ type SpendParts = {
   nameOfKey: (id: string | null) => string;
   rows: readonly SpendRow[];
 };
-
-function daysBefore(date: string, days: number): string {
-  return new Date(Date.parse(date) - days * 86_400_000).toISOString().slice(0, 10);
-}
 
 type FilterParts = { choices: Choices; nameOfKey: (id: string | null) => string; rows: readonly SpendRow[] };
 

@@ -44,7 +44,6 @@ export function ReceiptTable({ session, range, filter, nameOfKey, listed }: Rece
         <div className="card flush">
           <Table
             label="Requests"
-            isFlush
             asCards
             rows={receipts}
             keyOf={({ id }) => id}

@@ -1,3 +1,4 @@
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import type { ActivityTotal, ListedReceipt } from "@inference/sdk/spending";
 import { day } from "../format.ts";
 import type { Bar, StackRow } from "../parts/stack.ts";
@@ -39,8 +40,6 @@ export const RANGES: readonly (readonly [RangeName, string])[] = [
 ];
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const dateOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);
 const hourOf = (time: string): string => time.slice(0, 13);
 
 /**
@@ -55,7 +54,7 @@ export function rangeOf(name: RangeName, now: string, custom: { from: string; to
   if (name === "custom" && custom.from === custom.to) return hours(Date.parse(custom.from));
   const count = name === "7d" ? 7 : 30;
   const { from, to } =
-    name === "custom" ? custom : { from: dateOf(Date.parse(today) - (count - 1) * DAY_MS), to: today };
+    name === "custom" ? custom : { from: utcDay(Date.parse(today) - (count - 1) * DAY_MS), to: today };
   return { from, to, by: "day", bars: daysOf(from, to) };
 }
 
@@ -65,7 +64,7 @@ function hours(firstMs: number): Range {
     const label = new Date(start).toISOString().slice(11, 16);
     return { id: hourOf(new Date(start).toISOString()), label, title: `${day(start)}, from ${label}` };
   });
-  return { from: dateOf(firstMs), to: dateOf(starts.at(-1) ?? firstMs), by: "hour", bars };
+  return { from: utcDay(firstMs), to: utcDay(starts.at(-1) ?? firstMs), by: "hour", bars };
 }
 
 const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "UTC" });
@@ -74,14 +73,14 @@ function daysOf(from: string, to: string): Range["bars"] {
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
   return Array.from({ length: Math.max(1, count) }, (_, index) => {
     const at = Date.parse(from) + index * DAY_MS;
-    return { id: dateOf(at), label: day(at), title: `${WEEKDAY.format(at)} ${day(at)}` };
+    return { id: utcDay(at), label: day(at), title: `${WEEKDAY.format(at)} ${day(at)}` };
   });
 }
 
 /** The days that Home needs: the month so far, and the last 30 days. */
 export function homeDays(now: string): { from: string; to: string } {
   const to = now.slice(0, 10);
-  const first = dateOf(Date.parse(to) - 29 * DAY_MS);
+  const first = utcDay(Date.parse(to) - 29 * DAY_MS);
   const month = `${to.slice(0, 8)}01`;
   return { from: first < month ? first : month, to };
 }
@@ -138,7 +137,7 @@ export function sumOf(rows: readonly SpendRow[]): Sums {
 /** The days that a balance lasts at the average of the seven complete days before today; null: nothing was spent. */
 export function daysLeft(rows: readonly SpendRow[], now: string, availableNanoUsd: number): number | null {
   const today = now.slice(0, 10);
-  const first = dateOf(Date.parse(today) - 7 * DAY_MS);
+  const first = utcDay(Date.parse(today) - 7 * DAY_MS);
   const week = sumOf(rows.filter(({ bar }) => bar >= first && bar < today)).nanoUsd;
   return week === 0 ? null : Math.floor((availableNanoUsd * 7) / week);
 }

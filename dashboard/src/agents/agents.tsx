@@ -92,7 +92,7 @@ function Own({ wallet }: { wallet: Wallet }): ReactNode {
 function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNode {
   const agent = useAgent(wallet, token);
   const offer = useOffer(token);
-  const backing = useBacking(wallet, token);
+  const { amount = 0n, claimableToken = 0n } = useBacking(wallet, token).data ?? {};
   return (
     <Read from={agent} what="agent" height={200}>
       {(data) => (
@@ -124,14 +124,9 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: Token }): ReactNo
                     name="Earned, not paid out yet"
                     value={<Amount nanoUsd={data.owedSafeNanoUsd + data.owedTreasuryNanoUsd} />}
                   />
-                  {(backing.data?.amount ?? 0n) === 0n ? null : (
-                    <Fact name="Your backing" value={units(backing.data?.amount ?? 0n)} />
-                  )}
-                  {(backing.data?.claimableToken ?? 0n) === 0n ? null : (
-                    <Fact
-                      name="Rewards to claim"
-                      value={<Amount nanoUsd={(backing.data?.claimableToken ?? 0n) * 1_000n} />}
-                    />
+                  {amount === 0n ? null : <Fact name="Your backing" value={units(amount)} />}
+                  {claimableToken === 0n ? null : (
+                    <Fact name="Rewards to claim" value={<Amount nanoUsd={claimableToken * 1_000n} />} />
                   )}
                 </dl>
               );

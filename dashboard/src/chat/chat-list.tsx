@@ -1,3 +1,4 @@
+import { DAY_MS } from "@inference/protocol/window";
 import { Lock, SquarePen, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
@@ -65,8 +66,6 @@ export function ChatList({ list, problem, shown, open, remove }: ChatListParts):
     </>
   );
 }
-
-const DAY_MS = 86_400_000;
 
 function groupOf(timeMs: number): string {
   const startMs = new Date().setHours(0, 0, 0, 0);

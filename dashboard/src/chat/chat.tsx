@@ -1,13 +1,14 @@
 import { codingModel } from "@inference/protocol/coding-model";
 import { RefusedError } from "@inference/sdk/errors";
 import { MessagesSquare, PanelRight, SlidersHorizontal, SquarePen } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import { usd } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Button, Head, Loading, Note, Read } from "../parts.tsx";
+import { Button, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
+import { WithWallets } from "../wallet/account-gate.tsx";
 import { type Session, useSession } from "../wallet/session.ts";
 import { type ChatKey, keepChatKey, useChatKey, useOwnKey } from "./chat-key.ts";
 import { ChatList } from "./chat-list.tsx";
@@ -27,9 +28,9 @@ export default function ChatPage(): ReactNode {
     return (
       <>
         <Head title="Chat">Ask any text model, and see what each answer cost.</Head>
-        <Suspense fallback={<Loading what="wallets" height={200} />}>
+        <WithWallets>
           <MakeKey />
-        </Suspense>
+        </WithWallets>
       </>
     );
   }
@@ -168,9 +169,9 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
         </div>
         <div className="chat-scroll">
           {key === null ? (
-            <Suspense fallback={<Loading what="wallets" height={200} />}>
+            <WithWallets>
               <MakeKey />
-            </Suspense>
+            </WithWallets>
           ) : shown.length === 0 ? (
             <Start choose={(text) => setDraft({ ...draft, text })} />
           ) : null}

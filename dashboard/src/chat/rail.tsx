@@ -51,7 +51,7 @@ function Settings({ settings, change, model, secret, forget }: RailParts): React
   const { system, temperature, maxTokens } = settings;
   const [tokens, setTokens] = useState(String(maxTokens));
   const most = model.max_tokens ?? 1_000_000;
-  const isTokens = /^[1-9]\d{0,6}$/.test(tokens) && Number(tokens) <= most;
+  const isLimit = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= most;
   const isTemperature = temperature === "" || (/^\d(\.\d{1,3})?$/.test(temperature) && Number(temperature) <= 2);
   return (
     <div className="stack">
@@ -74,25 +74,18 @@ function Settings({ settings, change, model, secret, forget }: RailParts): React
         text={temperature}
         set={(text) => change({ temperature: text.trim() })}
       />
-      <Field
+      <TextField
         label="Output limit"
         about="Tokens. A higher limit reserves more while the answer comes."
-        error={isTokens ? undefined : `A whole number, at most ${count(most)}.`}
-      >
-        {(props) => (
-          <input
-            {...props}
-            inputMode="numeric"
-            autoComplete="off"
-            value={Number(tokens) === maxTokens || !isTokens ? tokens : String(maxTokens)}
-            onChange={({ target }) => {
-              const text = target.value.replaceAll(/[ ,]/g, "");
-              setTokens(text);
-              if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= most) change({ maxTokens: Number(text) });
-            }}
-          />
-        )}
-      </Field>
+        error={isLimit(tokens) ? undefined : `A whole number, at most ${count(most)}.`}
+        inputMode="numeric"
+        text={isLimit(tokens) ? String(maxTokens) : tokens}
+        set={(typed) => {
+          const text = typed.replaceAll(/[ ,]/g, "");
+          setTokens(text);
+          if (isLimit(text)) change({ maxTokens: Number(text) });
+        }}
+      />
       {secret === undefined ? null : (
         <p className="hint">
           The page asks with the key Chat, which stays in this browser. Change its limit or disable it on{" "}

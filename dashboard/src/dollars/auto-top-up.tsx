@@ -1,4 +1,5 @@
 import { parseDecimal } from "@inference/protocol/money";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import {
   type AutoTopUp,
   endAutoTopUp,
@@ -16,8 +17,6 @@ import { Button, Card, Fact, Failure, Hex } from "../parts.tsx";
 import { ActForm, useAct, useOnChain } from "../wallet/act.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
-const DAY_MS = 86_400_000;
-
 /** The account's standing orders. Absent where no chain has the contract. */
 export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
   const { acting, address } = wallet;
@@ -33,7 +32,7 @@ export function AutoTopUps({ wallet }: { wallet: Wallet }): ReactNode {
       </p>
       {shown.map((each) => (
         <section key={each.chainId} className="stack tight">
-          <h3>{nameOf(each)}</h3>
+          <h3>{chainName({ chain_id: each.chainId, name: each.name })}</h3>
           {"unread" in each ? <p className="quiet">{each.unread}</p> : <OnChain wallet={wallet} own={each} />}
         </section>
       ))}
@@ -74,7 +73,7 @@ type FormParts = { wallet: Wallet; chainId: number; terms: PullTerms };
 
 function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
   const [text, setText] = useState("5");
-  const [until, setUntil] = useState(() => dayOf(now() + 90 * DAY_MS));
+  const [until, setUntil] = useState(() => utcDay(now() + 90 * DAY_MS));
   const most = parseDecimal(text.trim(), 6);
   const expiresAt = new Date(until);
   const days = Math.ceil((expiresAt.getTime() - now()) / DAY_MS) || 0;
@@ -88,7 +87,7 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
   return (
     <ActForm act={send} label="Set the order" start={isComplete ? () => send.start(null) : null}>
       <TextField inputMode="decimal" label="At most a day, in dollars" error={wrongAmount} text={text} set={setText} />
-      <TextField label="Until" error={wrongEnd} type="date" min={dayOf(now() + DAY_MS)} text={until} set={setUntil} />
+      <TextField label="Until" error={wrongEnd} type="date" min={utcDay(now() + DAY_MS)} text={until} set={setUntil} />
       <p className="small quiet">
         The service pulls while your balance on chain is below {tokenUsd(terms.belowToken)}, without a fee. That balance
         is booked later than your requests, by about a dollar. The puller is{" "}
@@ -97,12 +96,4 @@ function OrderForm({ wallet, chainId, terms }: FormParts): ReactNode {
       </p>
     </ActForm>
   );
-}
-
-function nameOf({ chainId, name }: { chainId: number; name: string | null }): string {
-  return chainName({ chain_id: chainId, name });
-}
-
-function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
 }

@@ -23,7 +23,6 @@ export function History({ wallet: { address, directory } }: { wallet: Wallet }):
         <Card title="Recent payments" isFlush>
           <Table
             label="Recent payments"
-            isFlush
             asCards
             rows={rows}
             keyOf={({ transaction, guid }) => `${transaction} ${guid}`}

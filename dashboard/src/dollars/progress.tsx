@@ -2,7 +2,7 @@ import { ClientError, ContractError } from "@inference/sdk/errors";
 import { isBurned, type Payment, phaseOf, phases } from "@inference/sdk/payment";
 import type { ReactNode } from "react";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
-import { chainName } from "../gateway.ts";
+import { chainNameIn } from "../gateway.ts";
 import { type StepMark, Steps, saidOf } from "../parts/steps.tsx";
 import { Button, ButtonLink, Card, CopyButton, Note, textOf } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -10,8 +10,7 @@ import type { PaymentState } from "./use-payment.ts";
 
 /** The steps of a payment. */
 export function Progress({ wallet, payment, state }: ProgressParts): ReactNode {
-  const chain = wallet.directory.chains.find(({ chain_id: id }) => id === payment.chainId);
-  const on = chainName(chain ?? { chain_id: payment.chainId, name: null });
+  const on = chainNameIn(wallet.directory, payment.chainId);
   const { error, isRunning, isElsewhere } = state;
   const isAsked = payment.kept !== null && payment.kept.hash === undefined;
   const mayGoOn = !payment.isCredited && !isRunning && !isElsewhere;

@@ -23,7 +23,7 @@ import { Chart } from "../parts/chart.tsx";
 import { Segments } from "../parts/form.tsx";
 import { stackOf } from "../parts/stack.ts";
 import { Table } from "../parts/table.tsx";
-import { Amount, ButtonLink, Card, Empty, Failure, Loading, Read, Skeleton, Stat } from "../parts.tsx";
+import { Amount, ButtonLink, Card, Empty, Failure, Read, Skeleton, Stat } from "../parts.tsx";
 import { pathTo } from "../route.ts";
 import { type Session, useOwn, useSession } from "../wallet/session.ts";
 import { FirstSteps } from "./first-steps.tsx";
@@ -174,13 +174,6 @@ function KeysNearLimit({ session }: { session: Session }): ReactNode {
 function Recent({ session }: { session: Session }): ReactNode {
   const nameOfKey = useKeyNames(session);
   const recent = useOwn(session, ["recent"], () => readReceipts(session, {}, { limit: 6 }), 15_000);
-  if (recent.data === undefined && recent.error === null) {
-    return (
-      <Card title="Recent requests">
-        <Loading what="requests" height={220} />
-      </Card>
-    );
-  }
   return (
     <Card title="Recent requests" side={<Link href="/activity">All activity</Link>} isFlush>
       <Read from={recent} what="requests" height={240}>
@@ -192,7 +185,6 @@ function Recent({ session }: { session: Session }): ReactNode {
           ) : (
             <Table
               label="Table of recent requests"
-              isFlush
               asCards
               rowClass={() => "linked"}
               rows={data}

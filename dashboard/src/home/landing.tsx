@@ -157,7 +157,6 @@ function Compared(): ReactNode {
     <Card title="Compared with" isFlush className="compared">
       <Table
         label="Compared with other ways to pay"
-        isFlush
         asCards
         rows={ROWS}
         keyOf={([what]) => what}

@@ -1,4 +1,5 @@
 import { parseDecimal } from "@inference/protocol/money";
+import { DAY_MS, dayNumber } from "@inference/protocol/window";
 import type { KeyTerms, NewApiKey } from "@inference/sdk/keys";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -132,7 +133,7 @@ function daysOf({ expiry, days }: Form): string {
 function endOf(form: Form): Date | null {
   const days = Number(daysOf(form));
   if (!(days > 0 && days < 10_000)) return null;
-  return new Date((Math.floor(now() / 86_400_000) + days) * 86_400_000);
+  return new Date((dayNumber(now()) + days) * DAY_MS);
 }
 
 function termsOf(form: Form): KeyTerms {

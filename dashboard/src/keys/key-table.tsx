@@ -103,7 +103,6 @@ function Rows({ wallet, keys, uses, open }: RowsParts): ReactNode {
     <div className="card flush">
       <Table
         label="Keys"
-        isFlush
         asCards
         rows={keys}
         keyOf={({ id }) => id}

@@ -5,7 +5,7 @@ import { useKeys } from "../account.ts";
 import { ButtonLink, Head } from "../parts.tsx";
 import { useRoute } from "../route.ts";
 import { NeedsSession } from "../wallet/gate.tsx";
-import { useSession } from "../wallet/session.ts";
+import { type Session, useSession } from "../wallet/session.ts";
 import { CreateKey } from "./create-key.tsx";
 import { KeyTable } from "./key-table.tsx";
 
@@ -13,6 +13,7 @@ const WHY = "The wallet that added funds signs for its keys. Signing is free.";
 
 export default function Keys(): ReactNode {
   const { rest } = useRoute();
+  const session = useSession();
   if (rest === "new") {
     return (
       <>
@@ -26,11 +27,7 @@ export default function Keys(): ReactNode {
   return (
     <>
       <Head
-        title={
-          <>
-            Keys <KeyCount />
-          </>
-        }
+        title={<>Keys {session === null ? null : <KeyCount session={session} />}</>}
         side={<ButtonLink icon={Plus} text="Create key" href="/keys/new" className="first" />}
       />
       <NeedsSession why={WHY}>{(wallet) => <KeyTable wallet={wallet} />}</NeedsSession>
@@ -38,12 +35,6 @@ export default function Keys(): ReactNode {
   );
 }
 
-function KeyCount(): ReactNode {
-  const session = useSession();
-  return session === null ? null : <Count session={session} />;
-}
-
-function Count({ session }: { session: Parameters<typeof useKeys>[0] }): ReactNode {
-  const { data } = useKeys(session);
-  return <span className="quiet plain-weight">{data?.length}</span>;
+function KeyCount({ session }: { session: Session }): ReactNode {
+  return <span className="quiet plain-weight">{useKeys(session).data?.length}</span>;
 }

@@ -1,4 +1,5 @@
 import type { LimitReset } from "@inference/protocol/window";
+import { windowWords } from "./key-sentence.ts";
 
 /** The window of a key's limit; `none`: the key has no limit. */
 export type LimitWindow = LimitReset | "lifetime" | "none";
@@ -10,8 +11,6 @@ export function resetTerm(window: LimitWindow): { limit_reset?: LimitReset } {
 
 /** The choices of a window. */
 export const WINDOWS: readonly (readonly [LimitWindow, string])[] = [
-  ["daily", "a day"],
-  ["monthly", "a month"],
-  ["lifetime", "lifetime"],
+  ...(["daily", "monthly", "lifetime"] as const).map((window) => [window, windowWords[window]] as const),
   ["none", "No limit"],
 ];

@@ -1,4 +1,5 @@
 import { formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { Brain, Eye, Wrench } from "lucide-react";
 import type { Model } from "../gateway.ts";
 import { columnPrices, type PriceColumn, unitsOf } from "./cost.ts";
 
@@ -13,13 +14,14 @@ export const KINDS = [
   { type: "asr", title: "Transcription", unit: "per minute of audio" },
 ] as const;
 
-export const CAPABILITIES = [
-  ["tools", "Tools"],
-  ["vision", "Vision"],
-  ["reasoning", "Reasoning"],
-  ["cached", "Cached input"],
+/** The capabilities with an icon. */
+export const ABILITIES = [
+  ["tools", "Tools", Wrench],
+  ["vision", "Vision", Eye],
+  ["reasoning", "Reasoning", Brain],
 ] as const;
-export type Capability = (typeof CAPABILITIES)[number][0];
+export const CAPABILITIES = [...ABILITIES, ["cached", "Cached input", null]] as const;
+type Capability = (typeof CAPABILITIES)[number][0];
 
 export function can({ features, type, pricing }: Model, capability: Capability): boolean {
   if (capability === "cached") return columnPrices(type, pricing, "cached").length > 0;

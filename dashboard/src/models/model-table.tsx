@@ -1,19 +1,12 @@
-import { ArrowDown, ArrowUp, Brain, Eye, type LucideIcon, Wrench } from "lucide-react";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { count } from "../format.ts";
 import type { Model } from "../gateway.ts";
 import { Badge, Button, CopyButton } from "../parts.tsx";
 import { pathTo } from "../route.ts";
-import { type Capability, can, type Filters, KINDS, MOST_MARKED, type SortBy } from "./catalogue.ts";
+import { ABILITIES, can, type Filters, KINDS, MOST_MARKED, type SortBy } from "./catalogue.ts";
 import { cellOf, columnPrices, type PriceColumn } from "./cost.ts";
-
-/** The icons of capabilities, in their columns. */
-export const ICONS: readonly (readonly [Capability, string, LucideIcon])[] = [
-  ["tools", "Tools", Wrench],
-  ["vision", "Vision", Eye],
-  ["reasoning", "Reasoning", Brain],
-];
 
 const COLUMNS: readonly (readonly [SortBy, string])[] = [
   ["context", "Context"],
@@ -111,7 +104,7 @@ function Row({ model, filters: { marked }, set }: RowParts): ReactNode {
       </th>
       <td className="abilities">
         <span className="icons">
-          {ICONS.map(([capability, title, Icon]) => (
+          {ABILITIES.map(([capability, title, Icon]) => (
             <span key={capability} title={can(model, capability) ? title : undefined}>
               {can(model, capability) ? (
                 <>
@@ -162,7 +155,7 @@ function Removal({ model: { features } }: { model: Model }): ReactNode {
 export function CapabilityKey(): ReactNode {
   return (
     <span className="row">
-      {ICONS.map(([capability, title, Icon]) => (
+      {ABILITIES.map(([capability, title, Icon]) => (
         <span key={capability} className="icon-word">
           <Icon /> {title}
         </span>

@@ -8,7 +8,6 @@ import { useSession } from "../wallet/session.ts";
 import { Calculator } from "./calculator.tsx";
 import { CAPABILITIES, can, nearestIds } from "./catalogue.ts";
 import { Facts, limitFacts, privacyFacts } from "./facts.tsx";
-import { ICONS } from "./model-table.tsx";
 import { OwnUse } from "./own-use.tsx";
 import { PriceCard } from "./price-card.tsx";
 import { codeOf } from "./request-code.ts";
@@ -91,17 +90,14 @@ function Capabilities({ model }: { model: Model }): ReactNode {
   if (own.length === 0) return null;
   return (
     <ul className="row abilities-list">
-      {own.map(([capability, title]) => {
-        const Icon = ICONS.find(([name]) => name === capability)?.[2];
-        return (
-          <li key={capability}>
-            <Badge>
-              {Icon === undefined ? null : <Icon />}
-              {title}
-            </Badge>
-          </li>
-        );
-      })}
+      {own.map(([capability, title, Icon]) => (
+        <li key={capability}>
+          <Badge>
+            {Icon === null ? null : <Icon />}
+            {title}
+          </Badge>
+        </li>
+      ))}
     </ul>
   );
 }

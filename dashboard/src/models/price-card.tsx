@@ -35,7 +35,6 @@ function Tokens({ prices, above }: TokensParts): ReactNode {
       rows={above === null ? [null] : [null, above]}
       keyOf={(tier) => tier ?? 0}
       asCards
-      isFlush
       columns={[
         {
           title: "Input of the request",
@@ -72,7 +71,6 @@ function Others({ prices }: { prices: readonly ListedPrice[] }): ReactNode {
       label="Table of prices"
       rows={prices}
       keyOf={({ label }) => label}
-      isFlush
       columns={[
         { title: prices[0]?.of === "image" ? "Size" : "Unit", kind: "name", cell: ({ label }) => label },
         { title: "Price", kind: "number", cell: shownPrice },

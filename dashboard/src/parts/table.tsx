@@ -2,7 +2,10 @@ import type { ReactNode } from "react";
 import { Amount } from "../parts.tsx";
 
 export type Column<T> = {
+  /** Empty: the column has no heading. */
   title: string;
+  /** In place of the title. */
+  head?: ReactNode;
   cell?: (row: T) => ReactNode;
   /** In place of `cell`: an amount in nano-dollars, with at least so many `places`. Null: there is none. */
   amount?: (row: T) => number | bigint | null;
@@ -15,10 +18,10 @@ export type Column<T> = {
 };
 
 /** A table. Below 720 px its rows become cards of two columns, if `asCards`; otherwise it scrolls, also by keyboard. */
-export function Table<T>({ label, columns, rows, keyOf, asCards, isFlush, rowClass, foot }: TableParts<T>) {
+export function Table<T>({ label, columns, rows, keyOf, asCards, rowClass, foot }: TableParts<T>) {
   return (
     <section
-      className={`scroll ${asCards ? "cards" : ""} ${isFlush ? "flush" : ""}`}
+      className={`scroll ${asCards ? "cards" : ""}`}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off
       tabIndex={0}
@@ -26,11 +29,15 @@ export function Table<T>({ label, columns, rows, keyOf, asCards, isFlush, rowCla
       <table>
         <thead>
           <tr>
-            {columns.map(({ title, kind, amount }) => (
-              <th key={title} scope="col" className={kind === "number" || amount ? "number" : undefined}>
-                {title}
-              </th>
-            ))}
+            {columns.map(({ title, head = title, kind, amount }) =>
+              title === "" ? (
+                <td key={title} />
+              ) : (
+                <th key={title} scope="col" className={kind === "number" || amount ? "number" : undefined}>
+                  {head}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
@@ -53,8 +60,6 @@ type TableParts<T> = {
   rows: readonly T[];
   keyOf: (row: T) => string | number;
   asCards?: boolean;
-  /** Inside a flush card. */
-  isFlush?: boolean;
   rowClass?: (row: T) => string | undefined;
   /** Its last row. */
   foot?: ReactNode;

@@ -145,7 +145,6 @@ function Services(status: StatusData): ReactNode {
     <Card title="Services" isFlush>
       <Table
         label="Table of services"
-        isFlush
         asCards
         rows={servicesOf(status, health, nameOf)}
         keyOf={({ name }) => name}
@@ -255,7 +254,6 @@ function ReconciliationTable(): ReactNode {
           return (
             <Table
               label="Table of days"
-              isFlush
               asCards
               rows={data}
               keyOf={({ day }) => day}

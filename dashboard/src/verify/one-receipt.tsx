@@ -19,14 +19,12 @@ export function OneReceipt({ chains, node }: OneReceiptParts): ReactNode {
   const [apiKey, setApiKey] = useState("");
   const checking = useMutation({
     mutationFn: () => {
-      const credential = parseCredential(apiKey.trim());
-      if (credential !== undefined) {
-        const reading = connect({ gateway: location.origin, apiKey: apiKey.trim(), chains });
-        return checkReceipt(reading, { account: credential.subject, id: id.trim(), node });
-      }
-      if (signed === null) throw new ClientError("no_credential", "Enter the API key that made the request.");
-      const reading = connect({ gateway: location.origin, session: signed.token, chains });
-      return checkReceipt(reading, { account: signed.address, id: id.trim(), node });
+      const account = parseCredential(apiKey.trim())?.subject;
+      const owner = account ?? signed?.address;
+      if (owner === undefined) throw new ClientError("no_credential", "Enter the API key that made the request.");
+      const credential = account === undefined ? { session: signed?.token } : { apiKey: apiKey.trim() };
+      const reading = connect({ gateway: location.origin, ...credential, chains });
+      return checkReceipt(reading, { account: owner, id: id.trim(), node });
     },
   });
   return (

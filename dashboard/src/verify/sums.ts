@@ -1,5 +1,6 @@
 import type { Evidence } from "@inference/sdk/verify/evidence";
 import type { Check, Verdict } from "@inference/sdk/verify/judge";
+import { endOf } from "@inference/sdk/verify/statements";
 import { count, usd } from "../format.ts";
 
 /** The titles of the checks, by id. */
@@ -37,8 +38,7 @@ export function sentenceOf({ checks }: Pick<Verdict, "checks">, evidence: Eviden
   }
   const sums = sumsOf(evidence);
   const { records, uses } = evidence.said;
-  const last = records.at(-1);
-  const end = sums?.proved ?? (last === undefined ? 0 : last.before_nano_usd + last.amount_nano_usd);
+  const end = sums?.proved ?? endOf(records.at(-1));
   const final = uses.filter(({ ends_at_nano_usd: ends }) => ends <= end).length;
   const proved = sums?.proved ?? records.reduce((sum, { amount_nano_usd: amount }) => sum + amount, 0);
   const waiting = sums?.waiting ?? 0;

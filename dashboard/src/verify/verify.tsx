@@ -7,7 +7,7 @@ import { type ReactNode, useState } from "react";
 import { http, isAddress } from "viem";
 import { useConfig } from "wagmi";
 import { save } from "../activity/download.ts";
-import { type Directory, useDirectory } from "../gateway.ts";
+import { useDirectory } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
 import { Field, TextField } from "../parts/form.tsx";
 import { Button, Failure, Head, Skeleton } from "../parts.tsx";
@@ -100,27 +100,18 @@ type Chains = Record<number, ChainOptions>;
 /** Where the trusted contract's address is kept in this browser. */
 const TRUSTED = "trusted-settlement-contract";
 
+/** The chosen node and contract, both of the primary chain. */
 function useChains(choice: NodeChoice, contract: string): Chains {
   const config = useConfig();
-  const { data } = useDirectory();
-  const chains = (data as Directory | undefined)?.chains ?? [];
-  return Object.fromEntries(
-    chains.map((chain): [number, ChainOptions] => {
-      const isPrimary = chain.role === "primary";
-      const own = choice.kind === "own" && choice.url !== "" ? http(choice.url) : undefined;
-      const chosen = choice.kind === "wallet" ? walletTransport(config, chain) : own;
-      // A wallet is on one chain, and a node of the reader's is of one.
-      const transport = isPrimary ? chosen : undefined;
-      const isPinned = isPrimary && isAddress(contract);
-      return [
-        chain.chain_id,
-        {
-          ...(transport === undefined ? {} : { transport }),
-          ...(isPinned ? { contracts: { inferenceSettlement: contract } } : {}),
-        },
-      ];
-    }),
-  );
+  const primary = useDirectory().data?.chains.find(({ role }) => role === "primary");
+  if (primary === undefined) return {};
+  const own = choice.kind === "own" && choice.url !== "" ? http(choice.url) : undefined;
+  const transport = choice.kind === "wallet" ? walletTransport(config, primary) : own;
+  const named: ChainOptions = {
+    ...(transport === undefined ? {} : { transport }),
+    ...(isAddress(contract) ? { contracts: { inferenceSettlement: contract } } : {}),
+  };
+  return { [primary.chain_id]: named };
 }
 
 function WholeAccount({ wallet, chains, node, file, isFirst, advanced }: WholeParts): ReactNode {

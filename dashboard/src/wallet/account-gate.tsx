@@ -12,8 +12,13 @@ export function NeedsAccount({ why, children }: { why: string; children: (sessio
   const session = useSession();
   if (session !== null) return children(session);
   return (
-    <Suspense fallback={<Loading what="wallets" height={200} />}>
+    <WithWallets>
       <Gate why={why}>{children}</Gate>
-    </Suspense>
+    </WithWallets>
   );
+}
+
+/** While the code of wallets is loaded. */
+export function WithWallets({ children }: { children: ReactNode }): ReactNode {
+  return <Suspense fallback={<Loading what="wallets" height={200} />}>{children}</Suspense>;
 }
