@@ -26,18 +26,14 @@ export async function namedComputer(context: Context, choice: Choice): Promise<L
   if (file !== undefined) {
     return accountOfKey(context, readText(resolve(context.workingFolder, file), "The computer's key"));
   }
-  const account = choice["computer-account"];
-  const passwordFile = choice["computer-password-file"];
-  const named = account === undefined ? undefined : { account, "password-file": passwordFile };
-  const opened =
-    named === undefined ? undefined : await namedAccount({ ...context, environment: withoutEth(context) }, named);
+  // The account and the password in the environment are the owner's.
+  const owners = { ETH_KEYSTORE: undefined, ETH_KEYSTORE_ACCOUNT: undefined, ETH_PASSWORD: undefined };
+  const opened = await namedAccount(
+    { ...context, environment: { ...context.environment, ...owners } },
+    { account: choice["computer-account"], "password-file": choice["computer-password-file"] },
+  );
   if (opened !== undefined) return opened.account;
   throw new UsageError("Name the computer: --computer-key-file FILE, or --computer-account NAME.");
-}
-
-/** Without the password in the environment, which is the owner's. */
-function withoutEth({ environment }: Context): Context["environment"] {
-  return { ...environment, ETH_PASSWORD: undefined };
 }
 
 /** Creates the file with a new key, readable by its owner only, unless it exists. */

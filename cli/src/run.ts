@@ -36,14 +36,10 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     const parsed = parse(argv, commands);
     const { command, isHelp, isJson } = parsed;
     if (command === undefined || isHelp) {
-      const listed = command === undefined ? parsed.listed : [command];
+      const { listed } = parsed;
+      const help = command === undefined ? helpOfAll(listed, columns, listed === commands) : helpOf(command, columns);
       if (isJson) printJson(helpAsJson(listed));
-      else
-        printShown(
-          named(
-            `${command === undefined ? helpOfAll(listed, columns, listed === commands) : helpOf(command, columns)}\n`,
-          ),
-        );
+      else printShown(named(`${help}\n`));
       return command === undefined && !isHelp && !isJson ? 2 : 0;
     }
     const context: Context = {

@@ -1,3 +1,4 @@
+import { codingModel } from "@inference/protocol/coding-model";
 import type { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import type { Status } from "@inference/sdk/activate";
 import { connect } from "@inference/sdk/connection";
@@ -19,6 +20,12 @@ type Reconciliations = z.infer<typeof reconciliationsAnswer>;
 
 export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);
 export const useDirectory = (): UseQueryResult<Directory> => useData("/api/v1/contracts");
+
+/** The text models, and the one of examples: it can run tools, or is the first. */
+export function textModels(models: readonly Model[] = []): { texts: Model[]; first: Model | undefined } {
+  const texts = models.filter(({ type }) => type === "text");
+  return { texts, first: codingModel(texts) ?? texts[0] };
+}
 
 export function useStatus(): UseQueryResult<Status> {
   return useData<Status>("/api/v1/status", 15_000, ({ time }) => followClock(time));

@@ -1,28 +1,11 @@
 export * from "./activate.ts";
-export {
-  type AgentAddresses,
-  type AgentBooks,
-  agentsMadeBy,
-  createAgent,
-  createdAgent,
-  readAgent,
-  readAgentName,
-  setComputer,
-  setReserve,
-} from "./agents.ts";
+export * from "./agents.ts";
 export { type ArrivalOptions, untilArrived } from "./arrival.ts";
 export * from "./auto-top-up.ts";
 export * from "./backing.ts";
 export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";
-export {
-  type Account,
-  type ChainOptions,
-  type Connection,
-  type ConnectionOptions,
-  connect,
-  type WalletAccount,
-} from "./connection.ts";
+export * from "./connection.ts";
 export { type Directory, type DirectoryChain, readDirectory } from "./directory.ts";
 export * from "./dollar-limits.ts";
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
@@ -32,17 +15,7 @@ export { type BuyOptions, buy, hasMarket, type MarketQuote, marketLimit, quoteMa
 export * from "./mint.ts";
 export * from "./models.ts";
 export { type OfferSigner, type OfferState, putOffer, readOffer } from "./offers.ts";
-export {
-  type BegunTransaction,
-  giveUp,
-  isBurned,
-  isOver,
-  type Payment,
-  type PaymentOptions,
-  phaseOf,
-  phases,
-  runPayment,
-} from "./payment.ts";
+export * from "./payment.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { keepingReceipts, receiptsOf } from "./receipts-kept.ts";
 export { resume } from "./resume.ts";

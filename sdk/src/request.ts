@@ -16,14 +16,22 @@ export type RequestOptions = {
  * The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others.
  */
 export async function request<T>(connection: Connection, path: string, options: RequestOptions = {}): Promise<T> {
-  const value = parse(await requestText(connection, path, options));
+  const { value } = await answerOf(connection, path, options);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as T;
   const message = `${connection.gateway + path} did not answer as a gateway does. Check the gateway's URL.`;
   throw new ClientError("unreachable", message);
 }
 
 /** The text of an answer. Throws as `request` does. */
-export async function requestText(connection: Connection, path: string, options: RequestOptions = {}): Promise<string> {
+export async function requestText(connection: Connection, path: string): Promise<string> {
+  return (await answerOf(connection, path, {})).text;
+}
+
+async function answerOf(
+  connection: Connection,
+  path: string,
+  options: RequestOptions,
+): Promise<{ text: string; value: unknown }> {
   const { method = "GET", query = {}, body, bearer, signal } = options;
   const url = new URL(connection.gateway + path);
   for (const [name, value] of Object.entries(query)) {
@@ -35,8 +43,9 @@ export async function requestText(connection: Connection, path: string, options:
   const init: RequestInit = { method, headers, redirect: "error" };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal !== undefined) init.signal = signal;
-  const { response, text } = await answerOf(connection, url, init);
-  if (response.ok && !isErrorBody(parse(text))) return text;
+  const { response, text } = await fetched(connection, url, init);
+  const value = parse(text);
+  if (response.ok && !isErrorBody(value)) return { text, value };
   throw refusalOf(url.origin + url.pathname, response, text);
 }
 
@@ -47,7 +56,7 @@ export function refusalOf(url: string, response: Response, text: string): Refuse
   return new ClientError("unreachable", `${url} answered ${response.status}, and not as a gateway does.`);
 }
 
-async function answerOf(
+async function fetched(
   { fetch }: Connection,
   url: URL,
   init: RequestInit,

@@ -51,7 +51,8 @@ export const webhooksAdd = command({
   output: newWebhookAnswer,
   async run(context, { arguments: { url }, options }) {
     const { threshold } = options;
-    const events = options.event?.map(eventOf) ?? webhookEvents.filter((name) => isWanted(name, threshold));
+    const without = threshold === undefined ? "balance.low" : undefined;
+    const events = options.event?.map(eventOf) ?? webhookEvents.filter((name) => name !== without);
     const terms = threshold === undefined ? {} : { threshold: threshold.replace(/^\$/, "") };
     return addWebhook(await connectAsOwner(context, options), { url, events, ...terms });
   },
@@ -104,11 +105,6 @@ export const webhooksLog = command({
       { columns, empty: "There are none yet." },
     ),
 });
-
-/** `balance.low` needs a threshold. */
-function isWanted(name: WebhookEvent, threshold: string | undefined): boolean {
-  return name !== "balance.low" || threshold !== undefined;
-}
 
 function eventOf(text: string): WebhookEvent {
   const found = webhookEvents.find((name) => name === text);

@@ -1,10 +1,9 @@
-import { codingModel } from "@inference/protocol/coding-model";
 import { RefusedError } from "@inference/sdk/errors";
 import { MessagesSquare, PanelRight, SlidersHorizontal, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import { usd } from "../format.ts";
-import { type Model, useModels } from "../gateway.ts";
+import { type Model, textModels, useModels } from "../gateway.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Button, Head, Note, Read } from "../parts.tsx";
 import { pathTo, useRoute } from "../route.ts";
@@ -45,8 +44,7 @@ function Room({ session }: { session: Session }): ReactNode {
   return (
     <Read from={models} what="models" height={520}>
       {(list) => {
-        const texts = list.filter(({ type }) => type === "text");
-        const first = codingModel(texts) ?? texts[0];
+        const { texts, first } = textModels(list);
         if (first === undefined) return <Note>This service has no text model now.</Note>;
         return <Talk {...{ session, texts, first }} />;
       }}

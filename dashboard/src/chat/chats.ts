@@ -81,6 +81,7 @@ function chatsOf(owner: string): ChatStorage {
 export function chatBook(storage: ChatStorage, tell: (shown: Shown) => void) {
   const newest = new Map<string, Chat>();
   const stored = new Set<string>();
+  const removed = new Set<string>();
   let problem: string | null = null;
   const show = (next = problem): void => {
     problem = next;
@@ -100,6 +101,8 @@ export function chatBook(storage: ChatStorage, tell: (shown: Shown) => void) {
     },
     /** @param isStored False: in memory only, as while an answer comes. */
     put(chat: Chat, isStored = true): void {
+      // An answer may still come to a deleted chat.
+      if (removed.has(chat.id)) return;
       newest.set(chat.id, chat);
       const isFull = isStored && !stored.has(chat.id) && stored.size >= MOST_CHATS;
       show(
@@ -119,6 +122,7 @@ export function chatBook(storage: ChatStorage, tell: (shown: Shown) => void) {
     remove(id: string): void {
       newest.delete(id);
       stored.delete(id);
+      removed.add(id);
       show(null);
       storage.remove(id).catch(() => show("The chat could not be deleted from this browser. Try again."));
     },
@@ -132,6 +136,17 @@ function afterReload(chat: Chat): Chat {
       message.role === "assistant" && message.end === "streaming" ? { ...message, end: "broken" } : message,
   );
   return { ...chat, messages };
+}
+
+/** An answer whose charge is in its receipt only, because it broke off or was stopped. */
+export function findUncharged(chat: Chat): Answer | undefined {
+  return answersOf(chat).find(({ receipt, usage, end }) => receipt !== null && usage === null && end !== "streaming");
+}
+
+/** The chat with the usage of one of its answers. */
+export function withUsage(chat: Chat, answerId: string, usage: Usage): Chat {
+  const known = <M extends Message>(each: M): M => (each.id === answerId ? { ...each, usage } : each);
+  return { ...chat, messages: chat.messages.map(known), replaced: chat.replaced.map(known) };
 }
 
 /** All answers that were paid, in the order of the chat, the replaced ones last. */

@@ -1,6 +1,6 @@
 import { RefusedError } from "@inference/sdk/errors";
 import { ArrowUp, Paperclip, Square, X } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type Dispatch, type ReactNode, type SetStateAction, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { count, usd } from "../format.ts";
 import type { Model } from "../gateway.ts";
@@ -16,7 +16,7 @@ type ComposerParts = {
   model: Model;
   choose: (id: string) => void;
   draft: Draft;
-  setDraft: (draft: Draft) => void;
+  setDraft: Dispatch<SetStateAction<Draft>>;
   isFirst: boolean;
   isRunning: boolean;
   asking: Asking;
@@ -41,7 +41,9 @@ export function Composer(parts: ComposerParts): ReactNode {
     if (!takesImages) return setProblem(`${model.id} does not take images. Choose a model with vision.`);
     if (draft.images.length + files.length > MOST_IMAGES) return setProblem(`At most ${MOST_IMAGES} images a message.`);
     try {
-      setDraft({ ...draft, images: [...draft.images, ...(await Promise.all(files.map(imageUrl)))] });
+      const added = await Promise.all(files.map(imageUrl));
+      // The reader may have typed meanwhile.
+      setDraft((now) => ({ ...now, images: [...now.images, ...added] }));
     } catch (error) {
       setProblem(textOf(error));
     }

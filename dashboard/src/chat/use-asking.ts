@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ChatKey } from "./chat-key.ts";
-import type { Answer, Chat, Chats, Question } from "./chats.ts";
+import { type Answer, type Chat, type Chats, findUncharged, type Question, withUsage } from "./chats.ts";
 import { bodyOf } from "./request.ts";
 import { partsOf, usageByReceipt } from "./stream.ts";
 
@@ -103,10 +103,7 @@ const MOST_READS = 120;
 export function useUnknownCharges(chats: Chats, chat: Chat | undefined, key: ChatKey | null): void {
   const queries = useQueryClient();
   const { put, read } = chats;
-  const unknown = chat?.messages.find(
-    (message): message is Answer =>
-      message.role === "assistant" && message.receipt !== null && message.usage === null && message.end !== "streaming",
-  );
+  const unknown = chat && findUncharged(chat);
   const { data: usage } = useQuery({
     queryKey: ["charge", unknown?.receipt],
     queryFn: () => usageByReceipt(unknown?.receipt ?? "", key?.key ?? ""),
@@ -118,7 +115,7 @@ export function useUnknownCharges(chats: Chats, chat: Chat | undefined, key: Cha
   useEffect(() => {
     const now = chatId === undefined ? undefined : read(chatId);
     if (usage === undefined || answerId === undefined || now === undefined) return;
-    put({ ...now, messages: now.messages.map((each) => (each.id === answerId ? { ...each, usage } : each)) });
+    put(withUsage(now, answerId, usage));
     void queries.invalidateQueries({ queryKey: ["own"] });
   }, [usage, chatId, answerId, put, read, queries]);
 }

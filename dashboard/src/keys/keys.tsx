@@ -12,7 +12,7 @@ import { KeyTable } from "./key-table.tsx";
 const WHY = "The wallet that added funds signs for its keys. Signing is free.";
 
 export default function Keys(): ReactNode {
-  const { rest } = useRoute();
+  const { rest, query } = useRoute();
   const session = useSession();
   if (rest === "new") {
     return (
@@ -30,7 +30,7 @@ export default function Keys(): ReactNode {
         title={<>Keys {session === null ? null : <KeyCount session={session} />}</>}
         side={<ButtonLink icon={Plus} text="Create key" href="/keys/new" className="first" />}
       />
-      <NeedsSession why={WHY}>{(wallet) => <KeyTable wallet={wallet} />}</NeedsSession>
+      <NeedsSession why={WHY}>{(wallet) => <KeyTable key={query.get("find")} wallet={wallet} />}</NeedsSession>
     </>
   );
 }

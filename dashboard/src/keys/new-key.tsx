@@ -1,8 +1,7 @@
-import { codingModel } from "@inference/protocol/coding-model";
 import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { NewApiKey } from "@inference/sdk/keys";
 import { type ReactNode, useEffect, useState } from "react";
-import { useModels } from "../gateway.ts";
+import { textModels, useModels } from "../gateway.ts";
 import { requestTabs } from "../home/request-code.tsx";
 import { Code, CodeBlock } from "../parts/code.tsx";
 import { SelectField } from "../parts/form.tsx";
@@ -10,11 +9,10 @@ import { Button, Card, CopyButton, Note } from "../parts.tsx";
 
 /** The new key, shown once, and its use in programs. */
 export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
-  const models = useModels();
   useEffect(warnWhoLeaves, []);
-  const texts = models.data?.filter(({ type }) => type === "text") ?? [];
+  const { texts, first } = textModels(useModels().data);
   const [chosen, choose] = useState<string>();
-  const model = texts.find(({ id }) => id === chosen) ?? codingModel(texts) ?? texts[0];
+  const model = texts.find(({ id }) => id === chosen) ?? first;
   const at = {
     baseUrl: location.origin,
     model: model?.id ?? "MODEL",

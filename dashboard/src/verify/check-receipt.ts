@@ -7,13 +7,13 @@ import { chainClients } from "@inference/sdk/chain-clients";
 import type { Connection } from "@inference/sdk/connection";
 import { contractOn } from "@inference/sdk/directory";
 import { type Receipt, readReceipt, type StatementUse, statementUses } from "@inference/sdk/spending";
+import type { Found } from "@inference/sdk/verify/found";
 import { isInChunk, settledUseOf } from "@inference/sdk/verify/statements";
 import { bytesToHex, type Hex, hexToBytes } from "viem";
 import { when } from "../format.ts";
 
-export type Outcome = "pass" | "fail" | "skipped";
-/** A check, its result, and the parties that the result relies on. */
-export type Finding = { title: string; outcome: Outcome; detail: string; trusts: readonly string[] };
+/** A check and its result. */
+export type Finding = Found & { title: string };
 
 const RECEIPT = "The receipt is the one you asked for";
 const STORED = "The root is stored on chain";

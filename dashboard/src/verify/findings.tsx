@@ -1,12 +1,12 @@
 import { Check, ChevronRight, Minus, X } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Finding, Outcome } from "./check-receipt.ts";
+import type { Finding } from "./check-receipt.ts";
 
 const MARKS = {
   pass: [Check, "passed"],
   fail: [X, "failed"],
   skipped: [Minus, "not checked"],
-} as const satisfies Readonly<Record<Outcome, unknown>>;
+} as const satisfies Readonly<Record<Finding["outcome"], unknown>>;
 
 /** The checks as a list that opens: result, finding, and the parties that it relies on. A failed one is open. */
 export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
@@ -50,7 +50,7 @@ function sentence(text: string): string {
 
 /** The checks that passed, of those that were made: one that was not made is never counted as passed. */
 export function countOf(findings: readonly Pick<Finding, "outcome">[]): Count {
-  const of = (wanted: Outcome): number => findings.filter(({ outcome }) => outcome === wanted).length;
+  const of = (wanted: Finding["outcome"]): number => findings.filter(({ outcome }) => outcome === wanted).length;
   const [passed, failed, skipped] = [of("pass"), of("fail"), of("skipped")];
   const title = `${passed} of ${passed + failed} checks passed${skipped > 0 ? `, ${skipped} not checked` : ""}`;
   return { title, kind: failed > 0 ? "bad" : passed === 0 ? "unknown" : "good" };
