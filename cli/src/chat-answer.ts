@@ -1,5 +1,5 @@
 import { ClientError, type Connection } from "@inference/sdk";
-import { type ChatChunk, streamChat } from "@inference/sdk/chat-stream";
+import { type ChatUsage, streamChat } from "@inference/sdk/chat-stream";
 import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
 import { wrapParts } from "./layout.ts";
@@ -16,24 +16,19 @@ export async function answerOf(
   body: { model: string; messages: readonly Message[]; max_tokens: number },
 ) {
   let [receipt, model, text, reason] = ["", body.model, "", null as string | null];
-  let usage: ChatChunk["usage"] = null;
+  let usage: ChatUsage | undefined;
   const screen = wrapParts(context.stdout.columns ?? Number.POSITIVE_INFINITY);
   let isStopped = false;
   await context.untilStopped(async (signal) => {
     try {
-      for await (const chunk of streamChat(connection, { apiKey: connection.apiKey, body, signal })) {
-        if ("receipt" in chunk) {
-          receipt = chunk.receipt;
-          continue;
-        }
-        const [choice] = chunk.choices ?? [];
-        const part = choice?.delta?.content ?? "";
-        context.write(screen.next(part));
-        text += part;
-        model = chunk.model ?? model;
-        reason = choice?.finish_reason ?? reason;
-        usage = chunk.usage ?? usage;
-        if (chunk.usage?.receipt !== undefined) keepReceipt(context, chunk.usage.receipt);
+      for await (const part of streamChat(connection, { apiKey: connection.apiKey, body, signal })) {
+        receipt = part.receipt ?? receipt;
+        context.write(screen.next(part.text ?? ""));
+        text += part.text ?? "";
+        model = part.model ?? model;
+        reason = part.finish ?? reason;
+        usage = part.usage ?? usage;
+        if (part.signed !== undefined) keepReceipt(context, part.signed);
       }
     } catch (error) {
       if (signal.aborted) isStopped = true;
@@ -44,7 +39,7 @@ export async function answerOf(
     }
   });
   context.write(text.endsWith("\n") ? "" : "\n");
-  const { prompt_tokens: input = null, completion_tokens: output = null, cost_nano_usd: cost = null } = usage ?? {};
+  const { input = null, output = null, nanoUsd: cost = null }: Partial<ChatUsage> = usage ?? {};
   const paid =
     cost === null ? "its cost is in the receipt" : `${usd(cost)} for ${input} input and ${output} output tokens`;
   const cut = reason === "length" ? " It was cut off: --max-tokens allows more." : "";

@@ -3,8 +3,22 @@ import type { Connection } from "./connection.ts";
 import { ClientError } from "./errors.ts";
 import { refusalOf } from "./request.ts";
 
-/** A chunk of a streamed answer to a chat request. */
-export type ChatChunk = {
+/** A part of a streamed answer. The first has the receipt's id alone. */
+export type ChatPart = {
+  receipt?: string;
+  model?: string | undefined;
+  text?: string;
+  reasoning?: string;
+  finish?: string | undefined;
+  usage?: ChatUsage | undefined;
+  /** The signed receipt. */
+  signed?: string | undefined;
+};
+
+/** What an answer used, and its charge. */
+export type ChatUsage = { input: number; output: number; nanoUsd: number };
+
+type Chunk = {
   model?: string;
   choices?: { delta?: { content?: string | null; reasoning_content?: string | null }; finish_reason?: string | null }[];
   usage?: { prompt_tokens: number; completion_tokens: number; cost_nano_usd: number; receipt?: string } | null;
@@ -12,14 +26,13 @@ export type ChatChunk = {
 };
 
 /**
- * Sends a chat request with an API key and yields the chunks of its answer, as the command line and the dashboard show
- * it. The first value is the id of the receipt. Throws `RefusedError`, and `ClientError` `unreachable` for an answer
- * that breaks off.
+ * Sends a chat request with an API key and yields the parts of its answer, as the command line and the dashboard show
+ * it. Throws `RefusedError`, and `ClientError` `unreachable` for an answer that breaks off.
  */
 export async function* streamChat(
   { fetch, gateway }: Connection,
   { apiKey, body, signal }: { apiKey: string; body: object; signal: AbortSignal },
-): AsyncGenerator<{ receipt: string } | ChatChunk> {
+): AsyncGenerator<ChatPart> {
   const url = `${gateway}/api/v1/chat/completions`;
   const response = await fetch(url, {
     method: "POST",
@@ -45,13 +58,24 @@ export async function* streamChat(
     if (value.data === "[DONE]") return;
     const chunk = chunkOf(value.data);
     if (chunk.error !== undefined) throw new ClientError("unreachable", `The answer broke off: ${chunk.error.message}`);
-    yield chunk;
+    yield partOf(chunk);
   }
 }
 
-function chunkOf(text: string): ChatChunk {
+function partOf({ model, choices, usage }: Chunk): ChatPart {
+  const { delta, finish_reason: finish } = choices?.[0] ?? {};
+  return {
+    ...{ model, text: delta?.content ?? "", reasoning: delta?.reasoning_content ?? "", finish: finish ?? undefined },
+    signed: usage?.receipt,
+    usage: usage
+      ? { input: usage.prompt_tokens, output: usage.completion_tokens, nanoUsd: usage.cost_nano_usd }
+      : undefined,
+  };
+}
+
+function chunkOf(text: string): Chunk {
   try {
-    const chunk = JSON.parse(text) as ChatChunk | null;
+    const chunk = JSON.parse(text) as Chunk | null;
     if (typeof chunk === "object" && chunk !== null) return chunk;
   } catch {}
   return brokeOff();

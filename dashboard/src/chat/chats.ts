@@ -1,8 +1,6 @@
+import type { ChatUsage } from "@inference/sdk/chat-stream";
 import { createStore, del, entries, set } from "idb-keyval";
 import { useEffect, useMemo, useState } from "react";
-
-/** What an answer used, and its charge. */
-export type Usage = { input: number; output: number; nanoUsd: number };
 
 export type Question = { role: "user"; id: string; text: string /** As `data:` URLs. */; images: string[] };
 export type Answer = {
@@ -14,7 +12,7 @@ export type Answer = {
   /** The id of its receipt; null: no answer has begun. */
   receipt: string | null;
   /** Null: not known yet. The receipt says it. */
-  usage: Usage | null;
+  usage: ChatUsage | null;
   firstTokenMs: number | null;
   /** `limit`: the output limit was reached. `broken`: the connection ended. */
   end: "streaming" | "complete" | "limit" | "stopped" | "broken";
@@ -144,7 +142,7 @@ export function findUncharged(chat: Chat): Answer | undefined {
 }
 
 /** The chat with the usage of one of its answers. */
-export function withUsage(chat: Chat, answerId: string, usage: Usage): Chat {
+export function withUsage(chat: Chat, answerId: string, usage: ChatUsage): Chat {
   const known = <M extends Message>(each: M): M => (each.id === answerId ? { ...each, usage } : each);
   return { ...chat, messages: chat.messages.map(known), replaced: chat.replaced.map(known) };
 }
@@ -155,9 +153,9 @@ function answersOf({ messages, replaced }: Chat): Answer[] {
 }
 
 /** The sums of a chat. `unknown`: the answers whose charge is not known yet. */
-export function sumsOf(chat: Chat): Usage & { answers: number; unknown: number } {
+export function sumsOf(chat: Chat): ChatUsage & { answers: number; unknown: number } {
   const answers = answersOf(chat).filter(({ receipt }) => receipt !== null);
-  const sum = (of: (usage: Usage) => number) =>
+  const sum = (of: (usage: ChatUsage) => number) =>
     answers.reduce((all, { usage }) => all + (usage === null ? 0 : of(usage)), 0);
   return {
     answers: answers.length,

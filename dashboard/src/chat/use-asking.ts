@@ -1,9 +1,12 @@
+import { type ChatUsage, streamChat } from "@inference/sdk/chat-stream";
+import { request } from "@inference/sdk/request";
+import type { Receipt } from "@inference/sdk/spending";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { gateway } from "../gateway.ts";
 import type { ChatKey } from "./chat-key.ts";
 import { type Answer, type Chat, type Chats, findUncharged, type Question, withUsage } from "./chats.ts";
 import { bodyOf } from "./request.ts";
-import { partsOf, usageByReceipt } from "./stream.ts";
 
 /** What the composer gets back when a request was refused. */
 export type Draft = { text: string; images: string[] };
@@ -51,7 +54,8 @@ export function useAsking(chats: Chats, key: ChatKey | null): Asking {
     let shownMs = startMs;
     let isLimit = false;
     try {
-      for await (const { receipt, text = "", reasoning = "", finish, usage } of partsOf(body, key.key, own.signal)) {
+      const asked = { apiKey: key.key, body, signal: own.signal };
+      for await (const { receipt, text = "", reasoning = "", finish, usage } of streamChat(gateway, asked)) {
         if (receipt !== undefined) answer = { ...answer, receipt };
         const isFirst = answer.firstTokenMs === null && text + reasoning !== "";
         answer = {
@@ -106,7 +110,7 @@ export function useUnknownCharges(chats: Chats, chat: Chat | undefined, key: Cha
   const unknown = chat && findUncharged(chat);
   const { data: usage } = useQuery({
     queryKey: ["charge", unknown?.receipt],
-    queryFn: () => usageByReceipt(unknown?.receipt ?? "", key?.key ?? ""),
+    queryFn: () => usageByReceipt(unknown?.receipt ?? "", key?.key),
     enabled: Boolean(unknown?.receipt) && key !== null,
     retry: MOST_READS,
     retryDelay: ASK_AGAIN_MS,
@@ -118,6 +122,12 @@ export function useUnknownCharges(chats: Chats, chat: Chat | undefined, key: Cha
     put(withUsage(now, answerId, usage));
     void queries.invalidateQueries({ queryKey: ["own"] });
   }, [usage, chatId, answerId, put, read, queries]);
+}
+
+/** The usage by the receipt of an answer that did not say it. A request has a receipt as soon as it has ended. */
+async function usageByReceipt(id: string, bearer: string | undefined): Promise<ChatUsage> {
+  const { data } = await request<{ data: Receipt }>(gateway, "/api/v1/generation", { bearer, query: { id } });
+  return { input: data.tokens_prompt ?? 0, output: data.tokens_completion ?? 0, nanoUsd: data.charge_nano_usd };
 }
 
 export function questionOf({ text, images }: Draft): Question {
