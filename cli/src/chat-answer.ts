@@ -39,7 +39,7 @@ export async function answerOf(
     }
   });
   context.write(text.endsWith("\n") ? "" : "\n");
-  const { input = null, output = null, nanoUsd: cost = null }: Partial<ChatUsage> = usage ?? {};
+  const { input = null, output = null, nanoUsd: cost = null } = usage ?? ({} as Partial<ChatUsage>);
   const paid =
     cost === null ? "its cost is in the receipt" : `${usd(cost)} for ${input} input and ${output} output tokens`;
   const cut = reason === "length" ? " It was cut off: --max-tokens allows more." : "";

@@ -78,7 +78,7 @@ export type AutoTopUpOptions = SendOptions & {
 /**
  * Sets the account's order for the operator's keeper, in place of an earlier one. Allows the contract as much as the
  * order can pull until its end. An earlier, larger allowance stays; the order bounds what is pulled of it. Throws
- * `ClientError` `unknown_chain` where nobody pulls, `order_too_small`.
+ * `ClientError` `unknown_chain` where nobody pulls, `order_too_small`, `order_over`.
  */
 export async function setAutoTopUp(connection: Connection, options: AutoTopUpOptions): Promise<{ hash: Hash }> {
   const { maxPerDayToken, expiresAt } = options;
@@ -96,7 +96,9 @@ export async function setAutoTopUp(connection: Connection, options: AutoTopUpOpt
   const orders = ordersOn(connection, clients);
   const expires = BigInt(Math.floor(expiresAt.getTime() / 1_000));
   const { timestamp } = await clients.reader.getBlock();
-  if (expires <= timestamp) throw new RangeError("The order's end has passed.");
+  if (expires <= timestamp) {
+    throw new ClientError("order_over", "The order's end has passed by the chain's clock. Name a later one.");
+  }
   const days = (expires - 1n) / DAY_S - timestamp / DAY_S + 1n;
   const amount = maxPerDayToken * days * (await dollarScale(connection, clients));
   const token = contractOn(connection, clients.entry, "stablecoin");

@@ -1,5 +1,5 @@
-import { formatDecimal } from "@inference/protocol/money";
 import { ownValue } from "@inference/protocol/own-value";
+import { shownAmount } from "./funds.ts";
 
 /** Sentences for some errors of contracts, with a remedy. The others are shown by their names. */
 const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
@@ -8,7 +8,7 @@ const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> =
   ERC2612ExpiredSignature: () => "The signed permit is too old: try again.",
   ZeroAmount: () => "The amount is zero.",
   AboveDailyMintCap: ([amount, cap]) =>
-    `A secondary chain takes at most ${tokens(cap)} a day, and this is ${tokens(amount)}: send it in parts.`,
+    `A secondary chain takes at most ${dollars(cap)} a day, and this is ${dollars(amount)}: send it in parts.`,
   Paused: ([until]) => `The contract is paused until ${time(until)}.`,
   UnknownAgent: ([agent]) => `The registry has created no agent ${agent}.`,
   OnlyAgentOwner: () => "Only the agent's owner may do this.",
@@ -25,15 +25,8 @@ function time(seconds: unknown): string {
   return new Date(Number(seconds) * 1_000).toISOString();
 }
 
-function units(amount: unknown): string {
-  return `${formatDecimal(amount as bigint, 18)} units`;
-}
-
-/** Token units as dollars. */
-function tokens(amount: unknown): string {
-  const [whole, fraction = ""] = formatDecimal(amount as bigint, 6).split(".");
-  return `$${whole}.${fraction.padEnd(2, "0")}`;
-}
+const dollars = (amount: unknown): string => shownAmount(amount as bigint, 6, "$");
+const units = (amount: unknown): string => shownAmount(amount as bigint, 18, "units");
 
 /** What a contract's error means, and that nothing was sent. */
 export function refusalSentence(errorName: string, args: readonly unknown[]): string {

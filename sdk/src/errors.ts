@@ -57,6 +57,7 @@ export class ContractError extends Error {
  * - `nothing_to_claim`: an agent's rewards for the account are below a unit
  * - `wrong_contract`: a contract is not what the gateway says
  * - `no_market`: the gateway names no market of the token, or it has too few
+ * - `order_over`: a standing order's end has passed, by the chain's clock
  * - `order_too_small`: a standing order allows less a day than the keeper pulls at once
  * - `price_moved`: the market asks more than the limit
  * - `top_up_failed`: a relay can no longer make a payment: the message says what was paid
@@ -87,6 +88,7 @@ export type ClientErrorCode =
   | "nothing_to_claim"
   | "wrong_contract"
   | "no_market"
+  | "order_over"
   | "order_too_small"
   | "price_moved"
   | "top_up_failed"

@@ -26,12 +26,15 @@ export async function requireFunds(
 type Shortage = { owner: Address; has: bigint; needs: bigint; decimals: number; unit: string; on: string };
 
 export function tooLittle({ owner, has, needs, decimals, unit, on }: Shortage, cause?: unknown): ContractError {
-  const shown = (amount: bigint): string => {
-    const [whole = "", fraction = ""] = formatUnits(amount, decimals).split(".");
-    const grouped = BigInt(whole).toLocaleString("en-US");
-    if (unit === "$") return `$${grouped}.${fraction.padEnd(2, "0")}`;
-    return `${grouped}${fraction === "" ? "" : `.${fraction}`} ${unit}`;
-  };
+  const shown = (amount: bigint): string => shownAmount(amount, decimals, unit);
   const message = `You have ${shown(has)} on ${on}, and this needs ${shown(needs)}. Nothing was sent.`;
   return new ContractError(message, { errorName: "ERC20InsufficientBalance", args: [owner, has, needs], cause });
+}
+
+/** An amount for people. @param unit `$` stands before it, a symbol after it. */
+export function shownAmount(amount: bigint, decimals: number, unit: string): string {
+  const [whole = "", fraction = ""] = formatUnits(amount, decimals).split(".");
+  const grouped = BigInt(whole).toLocaleString("en-US");
+  if (unit === "$") return `$${grouped}.${fraction.padEnd(2, "0")}`;
+  return `${grouped}${fraction === "" ? "" : `.${fraction}`} ${unit}`;
 }

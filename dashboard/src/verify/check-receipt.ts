@@ -5,7 +5,7 @@ import { formatUsd } from "@inference/protocol/money";
 import { makeLeafOf, type Settlement } from "@inference/protocol/use-leaf";
 import { chainClients } from "@inference/sdk/chain-clients";
 import type { Connection } from "@inference/sdk/connection";
-import { contractOn } from "@inference/sdk/directory";
+import { contractOn, isPinned } from "@inference/sdk/directory";
 import { type Receipt, readReceipt, type StatementUse, statementUses } from "@inference/sdk/spending";
 import type { Found } from "@inference/sdk/verify/found";
 import { isInChunk, settledUseOf } from "@inference/sdk/verify/statements";
@@ -74,7 +74,6 @@ export async function checkReceipt(
   const final = await reader.getBlock({ blockTag: "finalized" });
   const stored = { address: contract.address, abi: inferenceSettlementAbi, blockNumber: final.number } as const;
   const root = record.chunk.root as Hex;
-  const isPinned = reading.chains[entry.chain_id]?.contracts?.inferenceSettlement !== undefined;
   const block = await reader.readContract({ ...stored, functionName: "blockOf", args: [root] });
   const isStored = isInChunk(record, account, pureKeccak) && block > 0n;
   findings.push({
@@ -83,7 +82,10 @@ export async function checkReceipt(
     detail: isStored
       ? `Debited with $${formatUsd(record.amount_nano_usd)} in block ${block}, which is final.`
       : "The contract has no such debit of your account.",
-    trusts: [node, ...(isPinned ? [] : ["the service, for the contract's address"])],
+    trusts: [
+      node,
+      ...(isPinned(reading, entry.chain_id, "inferenceSettlement") ? [] : ["the service, for the contract's address"]),
+    ],
   });
   return findings;
 }
