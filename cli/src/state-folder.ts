@@ -107,7 +107,8 @@ export function readKept<T extends z.ZodType>(folder: StateFolder, name: string,
   });
 }
 
-function textOf(file: string): string | undefined {
+/** Undefined if there is no such file. */
+export function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -3,7 +3,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -25,6 +24,7 @@ import { gatewayOptions } from "../options.ts";
 import { ownCommand } from "../own-command.ts";
 import { perMillion } from "../price-words.ts";
 import { hasSetup, withoutSetup, withSetup } from "../setup-file.ts";
+import { textOf } from "../state-folder.ts";
 
 const unfilled = toolSetups({ baseUrl: "", model: "", contextLength: 1 });
 const tools = unfilled.map(({ id }) => id);
@@ -67,7 +67,7 @@ export const setup = command({
       return { tool, model, file: null, is_written: false, content, environment };
     }
     const path = pathOf(context, file);
-    const content = withSetup(existsSync(path) ? readFileSync(path, "utf8") : undefined, file);
+    const content = withSetup(textOf(path), file);
     const isDry = options["dry-run"] === true;
     const backup = isDry ? undefined : writeWhole(path, content, file);
     context.say(isDry ? `This would be ${path}:` : `Written: ${path}`);
@@ -150,10 +150,10 @@ function undo(context: Context, tool: string) {
   const file = setup === undefined ? null : withKeyCommand(setup, "");
   if (file === null) throw new CommandError(`\`infer setup ${tool}\` writes no file.`);
   const path = pathOf(context, file);
-  if (!existsSync(path)) throw new CommandError(`There is no ${path}.`);
+  const existing = textOf(path);
+  if (existing === undefined) throw new CommandError(`There is no ${path}.`);
   const backup = `${path}.before-infer`;
-  const before = existsSync(backup) ? readFileSync(backup, "utf8") : undefined;
-  const content = withoutSetup(readFileSync(path, "utf8"), before, file);
+  const content = withoutSetup(existing, textOf(backup), file);
   if (content === "") rmSync(path);
   else writeFileSync(path, content);
   rmSync(backup, { force: true });
@@ -173,12 +173,13 @@ function pathOf({ environment, workingFolder }: Context, { path, of, folderVaria
 function writeWhole(path: string, content: string, file: SetupFile): string | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const backup = `${path}.before-infer`;
-  const isFirst = existsSync(path) && !hasSetup(readFileSync(path, "utf8"), file);
+  const existing = textOf(path);
+  const isFirst = existing !== undefined && !hasSetup(existing, file);
   const draft = `${path}.new`;
   // A project may have links at these names, to files of yours.
   for (const name of isFirst ? [draft, backup] : [draft]) rmSync(name, { force: true });
   if (isFirst) copyFileSync(path, backup, constants.COPYFILE_EXCL);
-  const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o600;
+  const mode = existing === undefined ? 0o600 : statSync(path).mode & 0o777;
   writeFileSync(draft, content, { mode, flag: "wx" });
   renameSync(draft, path);
   return isFirst ? backup : undefined;

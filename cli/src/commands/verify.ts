@@ -85,12 +85,10 @@ function ownChain(context: Context, choice: Choice, { gateway, contract }: Parti
 }
 
 function readEvidence(file: string): Evidence {
-  let evidence: Evidence | null = null;
+  const text = readText(file);
   try {
-    evidence = JSON.parse(readText(file)) as Evidence | null;
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-  }
-  if (evidence?.version === 4) return evidence;
+    const evidence = JSON.parse(text) as Evidence | null;
+    if (evidence?.version === 4) return evidence;
+  } catch {}
   throw new CommandError(`${file} was not saved by this version of \`infer verify --save\` or \`infer bill --save\`.`);
 }
