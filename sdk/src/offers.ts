@@ -1,4 +1,5 @@
-import { type Offer, offerTypedData } from "@inference/protocol/offer";
+import { type Offer, offerTypedData, STANDING_DAY } from "@inference/protocol/offer";
+import { dayNumber } from "@inference/protocol/window";
 import type { offerAnswer } from "@inference/protocol/wire/offer";
 import type { Address } from "viem";
 import type * as z from "zod";
@@ -19,24 +20,25 @@ export async function readOffer(connection: Connection, agentToken: Address): Pr
 
 /**
  * Signs an offer with the agent's computer and sends it. The offer replaces the previous one; a share of 0 withdraws
- * it.
- *
- * @param offer.day In days since 1970; 0: every day, until it is withdrawn.
+ * it. It is of the gateway's day, or if it is standing of every day, until it is withdrawn.
  */
 export async function putOffer(
   connection: Connection,
-  { computer, ...terms }: { computer: OfferSigner } & Omit<Offer, "nonce">,
+  { computer, agentToken, shareBps, isStanding }: PutOptions,
 ): Promise<OfferState> {
-  const { next_nonce: nonce } = await readOffer(connection, terms.agentToken);
+  const { next_nonce: nonce, offer: last, today } = await readOffer(connection, agentToken);
+  const ofToday = dayNumber(Date.parse(today.date));
+  const day = isStanding ? STANDING_DAY : shareBps === 0 ? (last?.day ?? ofToday) : ofToday;
   const primary = await readChain(connection);
   const address = contractOn(connection, primary, "inferenceSettlement");
-  const offer = { ...terms, nonce };
+  const offer: Offer = { agentToken, day, shareBps, nonce };
   const typed = offerTypedData({ chainId: primary.chain_id, address }, offer);
   const signature = await fromWallet(computer.signTypedData(typed));
-  const body = { day: offer.day, share_bps: offer.shareBps, nonce, signature };
-  const method = offer.shareBps === 0 ? "DELETE" : "PUT";
-  return (await request<{ data: OfferState }>(connection, pathOf(terms.agentToken), { method, body })).data;
+  const body = { day, share_bps: shareBps, nonce, signature };
+  const method = shareBps === 0 ? "DELETE" : "PUT";
+  return (await request<{ data: OfferState }>(connection, pathOf(agentToken), { method, body })).data;
 }
+type PutOptions = { computer: OfferSigner; agentToken: Address; shareBps: number; isStanding: boolean };
 
 function pathOf(agentToken: Address): string {
   return `/api/v1/agents/${agentToken.toLowerCase()}/offer`;

@@ -1,6 +1,5 @@
 import { formatDecimal, formatUsd } from "@inference/protocol/money";
 import { parseShareBps, STANDING_DAY } from "@inference/protocol/offer";
-import { DAY_MS } from "@inference/protocol/window";
 import { offerAnswer } from "@inference/protocol/wire/offer";
 import {
   createAgent,
@@ -170,11 +169,8 @@ export const agentOffer = command({
     if (share === undefined && withdraw !== true) return readOffer(connection, agentToken);
     const shareBps = withdraw === true ? 0 : basisPoints(share ?? "");
     const computer = await namedComputer(context, options);
-    const { offer, today } = await readOffer(connection, agentToken);
-    // The gateway's day counts, not this machine's.
-    const ofToday = Date.parse(today.date) / DAY_MS;
-    const day = withdraw === true ? (offer?.day ?? ofToday) : standing === true ? STANDING_DAY : ofToday;
-    return putOffer(connection, { computer, agentToken, day, shareBps });
+    const isStanding = standing === true && withdraw !== true;
+    return putOffer(connection, { computer, agentToken, isStanding, shareBps });
   },
   text: ({ offer, today }) => fields(offerLines({ offer, today })),
 });

@@ -1,5 +1,4 @@
 import { parseShareBps, STANDING_DAY } from "@inference/protocol/offer";
-import { DAY_MS } from "@inference/protocol/window";
 import { setComputer } from "@inference/sdk/agents";
 import { type OfferState, putOffer } from "@inference/sdk/offers";
 import { useQueryClient } from "@tanstack/react-query";
@@ -64,7 +63,7 @@ export function Offer({ wallet, agent, state }: OfferParts): ReactNode {
               text="Withdraw"
               waits={put.waits}
               className="danger"
-              act={() => put.start({ day: offer.day, shareBps: 0 })}
+              act={() => put.start({ isStanding: false, shareBps: 0 })}
             />
           )}
         </div>
@@ -85,7 +84,7 @@ function usePut({ wallet, agent }: AgentParts, done?: () => void) {
   const config = useConfig();
   const queries = useQueryClient();
   return useAct(
-    (terms: { day: number; shareBps: number }) => {
+    (terms: { isStanding: boolean; shareBps: number }) => {
       const computer = walletAccount(config, wallet.address);
       return putOffer(wallet.acting, { computer, agentToken: agent.token, ...terms });
     },
@@ -103,10 +102,7 @@ export function OfferForm({ done, ...parts }: OfferParts & { done?: () => void }
   const [isStanding, setStanding] = useState(true);
   const put = usePut(parts, done);
   const shareBps = parseShareBps(text.trim());
-  // The gateway's day counts, not this machine's.
-  const ofToday = Date.parse(state.today.date) / DAY_MS;
-  const day = isStanding ? STANDING_DAY : ofToday;
-  const start = shareBps === undefined ? null : () => put.start({ day, shareBps });
+  const start = shareBps === undefined ? null : () => put.start({ isStanding, shareBps });
   return (
     <ActForm act={put} label="Sign the offer" start={start}>
       <TextField

@@ -62,7 +62,7 @@ export async function playScene(ready: ReadyFile, folder: string): Promise<Scene
   await stake(client.connection, { agentToken, amount: parseUnits("12", 18), as: "back" });
   await stake(clientOf(other).connection, { agentToken, amount: parseUnits("8", 18), as: "back" });
   await setComputer(client.connection, { agentToken, computer: owner });
-  await putOffer(client.connection, { computer: owner, agentToken, day: 0, shareBps: 6_000 });
+  await putOffer(client.connection, { computer: owner, agentToken, isStanding: true, shareBps: 6_000 });
 
   /** Sends a request. Returns its id. */
   const send = async ([key, model, tag, tokens]: (typeof DAY)[number]): Promise<string> => {

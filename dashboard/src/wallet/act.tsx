@@ -7,7 +7,7 @@ import { Button, Failure } from "../parts.tsx";
 /** The first part of the query keys of what acts change on the chains. */
 export const ON_CHAIN = "on chain";
 
-/** Reads what acts change, and again after each act. @param everyMs False: only then, because a node's logs are read. */
+/** Reads what acts change, and again after each act. @param everyMs False: only then. */
 export function useOnChain<T>(
   name: readonly unknown[],
   read: () => Promise<T>,
