@@ -15,7 +15,7 @@ export type ChatPart = {
   signed?: string | undefined;
 };
 
-/** What an answer used, and its charge. */
+/** An answer's tokens and charge. */
 export type ChatUsage = { input: number; output: number; nanoUsd: number };
 
 type Chunk = {

@@ -28,7 +28,7 @@ function time(seconds: unknown): string {
 const dollars = (amount: unknown): string => shownAmount(amount as bigint, 6, "$");
 const units = (amount: unknown): string => shownAmount(amount as bigint, 18, "units");
 
-/** What a contract's error means, and that nothing was sent. */
+/** The meaning of a contract's error, for a call that was simulated and not sent. */
 export function refusalSentence(errorName: string, args: readonly unknown[]): string {
   const meaning =
     ownValue(meanings, errorName)?.(args) ?? `The contract would refuse: ${errorName}(${args.join(", ")}).`;

@@ -75,7 +75,7 @@ function chatsOf(owner: string): ChatStorage {
   };
 }
 
-/** The chats in memory, and which of them are stored. @param tell Shows each change. */
+/** An account's chats in memory. Most of them are stored too. @param tell Shows each change. */
 export function chatBook(storage: ChatStorage, tell: (shown: Shown) => void) {
   const newest = new Map<string, Chat>();
   const stored = new Set<string>();

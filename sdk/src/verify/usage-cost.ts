@@ -15,7 +15,7 @@ export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, 
 }
 
 /**
- * The maximum cost of tokens, in nano-dollars: all input at the dearest of its prices. Undefined: the prices are not
+ * The maximum cost of tokens, in nano-dollars: all input at the highest of its prices. Undefined: the prices are not
  * for tokens.
  *
  * @param pricing As in `GET /api/v1/models`.
