@@ -3,6 +3,7 @@ import type { ChainOptions } from "@inference/sdk";
 import { http, isAddress, parseEther } from "viem";
 import type { OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
+import type { Login } from "./login-state.ts";
 
 /** The gateway. */
 export const gatewayOptions = {
@@ -48,10 +49,7 @@ export const accountOptions = {
 export const signerOptions = { ...gatewayOptions, ...accountOptions, ...chainOptions } as const satisfies OptionSpecs;
 
 /** A chain's node and contracts, as the login stores them. */
-export type ChainPins = Record<
-  string,
-  { rpcUrl?: string | undefined; contracts?: Record<string, string> | undefined; maxCostWei?: string | undefined }
->;
+export type ChainPins = Login["chains"];
 
 /** The stored pins with the changes of `--rpc`, `--contract` and `--max-cost`. Throws {@link UsageError}. */
 export function readPins(

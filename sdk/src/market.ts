@@ -1,5 +1,6 @@
 import {
   BaseError,
+  type ContractFunctionArgs,
   ContractFunctionRevertedError,
   encodeFunctionData,
   formatUnits,
@@ -141,15 +142,7 @@ const readMarket = oncePerConnection(async (connection: Connection): Promise<Mar
   throw new ClientError("no_market", `The market that the gateway names, ${pool}, is not one of token and dollar.`);
 });
 
-type Order = {
-  tokenIn: `0x${string}`;
-  tokenOut: `0x${string}`;
-  fee: number;
-  recipient: `0x${string}`;
-  amountOut: bigint;
-  amountInMaximum: bigint;
-  sqrtPriceLimitX96: bigint;
-};
+type Order = ContractFunctionArgs<typeof secondRouterAbi, "payable", "exactOutputSingle">[0];
 
 /**
  * Uniswap has two routers, and a chain may have either. No deadline: the limit of the price holds as long as the

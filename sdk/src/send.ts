@@ -21,20 +21,12 @@ import { ClientError, ContractError } from "./errors.ts";
 import { tooLittle } from "./funds.ts";
 import { pause } from "./pause.ts";
 import type { OnProgress, Step } from "./progress.ts";
-import { type Allowance, sendByWallet, type TokenMove } from "./wallet-transaction.ts";
+import { sendByWallet, type WalletCall } from "./wallet-transaction.ts";
 
 /** A call of a contract that costs gas. */
-type ContractCall = {
-  to: `0x${string}`;
-  data: Hex;
-  /** In wei. */
-  value?: bigint;
+type ContractCall = Omit<WalletCall, "gas"> & {
   /** Decodes the errors of the contract and of the contracts that it calls. */
   abi: Abi;
-  /** The tokens that the call makes or burns. A search finds a wallet's transaction by them. */
-  moves?: TokenMove;
-  /** The dollars that the call approves, for the same search. */
-  allows?: Allowance;
   /** The possible rise of the gas between estimate and block; absent: none. */
   extraGas?: bigint;
 };

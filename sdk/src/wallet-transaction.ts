@@ -9,19 +9,16 @@ import { pause } from "./pause.ts";
 import type { AskedTransaction, OnProgress, Step } from "./progress.ts";
 import { searchFrom } from "./search.ts";
 
-/** Tokens that a transaction makes (from the zero address) or burns (to it). */
-export type TokenMove = { from: Address; to: Address; amountToken: bigint };
-
-/** Dollars that a transaction lets a contract take from the account, in the dollar's own units. */
-export type Allowance = { dollar: Address; spender: Address; amountDollar: bigint };
-
-type WalletCall = {
+export type WalletCall = {
   to: Address;
   data: `0x${string}`;
+  /** In wei. */
   value?: bigint;
   gas?: bigint;
-  moves?: TokenMove;
-  allows?: Allowance;
+  /** The tokens that the call makes or burns. A search finds a wallet's transaction by them. */
+  moves?: { from: Address; to: Address; amountToken: bigint };
+  /** The dollars that the call approves, for the same search. The amount is in the dollar's own units. */
+  allows?: { dollar: Address; spender: Address; amountDollar: bigint };
 };
 
 type Options = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };

@@ -25,8 +25,9 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
   const [pay, setPay] = useState<Payment["pay"]>("either");
   const chain = chains.find(({ chain_id: id }) => id === chosen);
   const holdings = useHoldings(wallet, chain?.chain_id ?? 0);
+  const { dollars = 0n, tokens = 0n } = holdings.data ?? {};
   // Without tokens there is no choice.
-  const source = holdings.data !== undefined && holdings.data.tokens > 0n ? wanted : "dollars";
+  const source = tokens > 0n ? wanted : "dollars";
   const amount = parseDecimal(text.trim(), 6);
   const doors = useDoors(wallet, chain, source === "dollars" ? amount : undefined);
   if (chain === undefined) return <Note kind="warn">The service names no chain at the moment.</Note>;
@@ -54,12 +55,12 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
     <Form submit={submit} className="two">
       <Card title="How much?">
         <div className="chips">
-          {CHIPS.map((dollars) => (
+          {CHIPS.map((chip) => (
             <Button
-              text={`$${dollars}`}
-              key={dollars}
-              aria-pressed={amount === BigInt(dollars) * 1_000_000n}
-              act={() => setText(String(dollars))}
+              text={`$${chip}`}
+              key={chip}
+              aria-pressed={amount === BigInt(chip) * 1_000_000n}
+              act={() => setText(String(chip))}
             />
           ))}
         </div>
@@ -74,14 +75,14 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (payment: Pa
             about: `${dollarName(each)}${each.role === "primary" ? ", the fastest" : ", takes minutes, at times longer"}`,
           }))}
         />
-        {holdings.data !== undefined && holdings.data.tokens > 0n ? (
+        {tokens > 0n ? (
           <Choices
             label="Pay with"
             value={source}
             set={setSource}
             options={[
-              { value: "dollars", title: dollarName(chain), about: tokenUsd(holdings.data.dollars) },
-              { value: "tokens", title: "Your tokens", about: tokenUsd(holdings.data.tokens) },
+              { value: "dollars", title: dollarName(chain), about: tokenUsd(dollars) },
+              { value: "tokens", title: "Your tokens", about: tokenUsd(tokens) },
             ]}
           />
         ) : null}

@@ -8,17 +8,11 @@ export type Found = {
   trusts: readonly string[];
 };
 
-export function passed(detail: string, trusts: readonly string[] = []): Found {
-  return { outcome: "pass", detail, trusts };
-}
+type Finder = (detail: string, trusts?: readonly string[]) => Found;
 
-export function failed(detail: string, trusts: readonly string[] = []): Found {
-  return { outcome: "fail", detail, trusts };
-}
-
-export function skipped(detail: string, trusts: readonly string[] = []): Found {
-  return { outcome: "skipped", detail, trusts };
-}
+export const passed: Finder = (detail, trusts = []) => ({ outcome: "pass", detail, trusts });
+export const failed: Finder = (detail, trusts = []) => ({ outcome: "fail", detail, trusts });
+export const skipped: Finder = (detail, trusts = []) => ({ outcome: "skipped", detail, trusts });
 
 /** The gateway, unless the client named the contract's address. */
 export function forAddress({ contract }: Evidence): string[] {
