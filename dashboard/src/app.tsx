@@ -9,6 +9,8 @@ import { BottomBar, Links, Side } from "./shell/navigation.tsx";
 import { places } from "./shell/places.ts";
 import { useSession } from "./wallet/session.ts";
 
+type Listed = { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true };
+
 /** Every page is loaded when it is opened. `needsWallet`: its header loads the code of wallets at once. */
 const PAGES = {
   "": { Page: lazy(() => import("./home/home.tsx")) },
@@ -22,7 +24,7 @@ const PAGES = {
   status: { Page: lazy(() => import("./status/status.tsx")) },
   settings: { Page: lazy(() => import("./settings/settings.tsx")), needsWallet: true },
   login: { Page: lazy(() => import("./login/login.tsx")), needsWallet: true },
-} satisfies Record<string, { Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>;
+} satisfies Record<string, Listed>;
 export type PageName = keyof typeof PAGES;
 const Landing = lazy(() => import("./home/landing.tsx"));
 
@@ -32,7 +34,7 @@ export function App(): ReactNode {
   const shown = useRef(place);
   const session = useSession();
   const { data: status } = useStatus();
-  const at = ownValue<{ Page: React.LazyExoticComponent<() => ReactNode>; needsWallet?: true }>(PAGES, place);
+  const at = ownValue<Listed>(PAGES, place);
   const title = places.find(({ name }) => name === place)?.title ?? (at === undefined ? "Not found" : "Log in");
   const isLanding = place === "" && session === null;
   useEffect(() => {

@@ -110,7 +110,12 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
     void ask({ ...chat, ...pick(limited), messages, replaced: [...chat.replaced, ...later] }, chat, draft);
   };
 
+  const mayAsk = !isRunning && key !== null;
   const shown = chat?.messages ?? [];
+  const askEdited = (id: string, text: string): void => {
+    const index = shown.findIndex((each) => each.id === id);
+    askFrom(index, text);
+  };
   const isDrafted = draft.text !== "" || draft.images.length > 0;
   const lastQuestion = shown.findLastIndex(({ role }) => role === "user");
   const body = bodyOf(limited, isDrafted || shown.length === 0 ? [...shown, questionOf(draft)] : shown);
@@ -176,16 +181,8 @@ function Talk({ session, texts, first }: { session: Session; texts: readonly Mod
           <Messages
             key={chat?.id}
             messages={shown}
-            edit={
-              isRunning || key === null
-                ? null
-                : (id, text) =>
-                    askFrom(
-                      shown.findIndex((each) => each.id === id),
-                      text,
-                    )
-            }
-            regenerate={isRunning || key === null ? null : () => askFrom(lastQuestion)}
+            edit={mayAsk ? askEdited : null}
+            regenerate={mayAsk ? () => askFrom(lastQuestion) : null}
             showCode={() => {
               setTab("code");
               setRail(true);

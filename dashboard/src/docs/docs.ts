@@ -84,12 +84,8 @@ function makeTabs(group: HTMLElement, index: number): void {
   group.prepend(list);
   group.classList.add("are-tabs");
   const kept = localStorage.getItem(store);
-  show(
-    Math.max(
-      0,
-      panels.findIndex(({ dataset }) => dataset.tab === kept),
-    ),
-  );
+  const place = panels.findIndex(({ dataset }) => dataset.tab === kept);
+  show(Math.max(0, place));
 }
 
 function startTheme(button: HTMLButtonElement): void {

@@ -11,7 +11,7 @@ import { Segments, TextField } from "../parts/form.tsx";
 import { Amount, Fact } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { keySentence } from "./key-sentence.ts";
-import { type LimitWindow, resetTerm, WINDOWS } from "./limit-window.ts";
+import { type LimitWindow, WINDOWS } from "./limit-window.ts";
 import { MoreTermFields, type MoreTerms, NO_MORE_TERMS, problemsOfMore, termsOfMore } from "./more-terms.tsx";
 import { NewKey } from "./new-key.tsx";
 import { Sign } from "./sign.tsx";
@@ -142,7 +142,7 @@ function termsOf(form: Form): KeyTerms {
   return {
     ...(name.trim() === "" ? {} : { name: name.trim() }),
     ...(window === "none" ? {} : { limit: limit.trim() }),
-    ...resetTerm(window),
+    ...(window === "none" || window === "lifetime" ? {} : { limit_reset: window }),
     ...termsOfMore(more),
     ...(end === null ? {} : { expires_at: `${end.toISOString().slice(0, 19)}Z` }),
   };

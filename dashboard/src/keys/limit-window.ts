@@ -4,11 +4,6 @@ import { windowWords } from "./key-sentence.ts";
 /** The window of a key's limit; `none`: the key has no limit. */
 export type LimitWindow = LimitReset | "lifetime" | "none";
 
-/** The signed term for a window. */
-export function resetTerm(window: LimitWindow): { limit_reset?: LimitReset } {
-  return window === "lifetime" || window === "none" ? {} : { limit_reset: window };
-}
-
 /** The choices of a window. */
 export const WINDOWS: readonly (readonly [LimitWindow, string])[] = [
   ...(["daily", "monthly", "lifetime"] as const).map((window) => [window, windowWords[window]] as const),
