@@ -34,7 +34,7 @@ export function writeWhole(writer: AnswerWriter, text: string, charged: Charged)
 /** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
   const headers: Record<string, string> = { ...request.headers };
-  if (order.headers !== undefined) Object.assign(headers, order.headers);
+  for (const [name, value] of Object.entries(order.headers ?? {})) headers[name] = headerText(value);
   headers["content-type"] = contentType;
   if (order.format?.idHeader !== undefined) headers[order.format.idHeader] = request.id;
   const ignored = [...order.ignored, ...request.ignoredHeaders];
@@ -44,9 +44,13 @@ export function answerHeaders(request: InferenceRequest, order: Order, contentTy
 
 const MAX_NAMES = 64;
 
-/** The names of fields, as a header can have them: a client may send any. */
+/** A text as a header can have it. A client may name a field as it likes, and a provider a voice. */
+function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?");
+}
+
 function namesOf(ignored: readonly string[]): string {
-  const names = ignored.slice(0, MAX_NAMES).map((name) => name.replace(/[^\x21-\x7e]/g, "?"));
+  const names = ignored.slice(0, MAX_NAMES).map(headerText);
   return (ignored.length > MAX_NAMES ? [...names, "..."] : names).join(", ");
 }
 
