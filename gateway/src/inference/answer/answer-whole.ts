@@ -14,7 +14,7 @@ import type { Call } from "../call.ts";
 import { conclude, type Ending } from "../charge/conclusion.ts";
 import type { InferenceRequest } from "../request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "../stream/answer-writer.ts";
-import { readBase64Answer, readBytesAnswer, readJsonAnswer, type WholeAnswer } from "../stream/json-answer.ts";
+import { readJsonAnswer, readThrough, type WholeAnswer } from "../stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "../stream/json-relay.ts";
 import { base64Tap, bytesTap, type WholeTap } from "../stream/tap.ts";
 import { chargedFor } from "../stream/usage-json.ts";
@@ -91,14 +91,9 @@ function formOf({ order }: Call, type: string): { form: AnswerForm; contentType:
     : { form: "bytes", contentType };
 }
 
-/** The tap of a large answer. */
 function makeTap(call: Call, form: AnswerForm, options: JsonOptions): WholeTap {
-  if (form === "base64") return base64Tap(createdS(call));
+  if (form === "base64") return base64Tap(Math.floor(call.at / 1000));
   return form === "bytes" ? bytesTap() : createJsonRelay(options);
-}
-
-function createdS({ at }: Call): number {
-  return Math.floor(at / 1000);
 }
 
 /** The same answer, marked: the provider says that it blocked an image. */
@@ -163,23 +158,13 @@ function readGathered(
   { chunks, error }: Gathered,
   { form, options }: { form: AnswerForm; options: JsonOptions },
 ): WholeAnswer {
-  const answer = readAnswer(call, joinBytes(chunks), form, options);
+  const bytes = joinBytes(chunks);
+  const answer = form === "json" ? readJsonAnswer(bytes, options) : readThrough(makeTap(call, form, options), bytes);
   const mayBeWhole = form === "json" && call.whyGivenUp === null && answer.fault() !== "malformed";
   const isWhole = error === undefined || mayBeWhole;
   if (!isWhole) throw new BrokenAnswer(error, answer.reported());
   if (answer.fault() !== null) throw unusable(call, answer);
   return answer;
-}
-
-function readAnswer(call: Call, bytes: Uint8Array, form: AnswerForm, options: JsonOptions): WholeAnswer {
-  switch (form) {
-    case "json":
-      return readJsonAnswer(bytes, options);
-    case "bytes":
-      return readBytesAnswer(bytes);
-    case "base64":
-      return readBase64Answer(bytes, createdS(call));
-  }
 }
 
 function unusable(call: Call, answer: Pick<WholeAnswer, "fault" | "reported" | "upstreamId">): UnusableAnswer {

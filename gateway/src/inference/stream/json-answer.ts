@@ -4,7 +4,7 @@ import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { measureElements } from "./json-elements.ts";
 import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
-import { base64Tap, bytesTap } from "./tap.ts";
+import type { WholeTap } from "./tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
 
 /** A complete answer, and the body that the client gets. */
@@ -36,7 +36,7 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
     body(charged) {
       const text = shownText(answer, list, options);
       // It is nested too deeply to be written again.
-      if (text === undefined) return passOn(bytes, options, charged);
+      if (text === undefined) return readThrough(createJsonRelay(options), bytes).body(charged);
       const clean = options.secrets.remove(text);
       return options.shown.includes("usage") ? textWithUsage(clean, usageJson(charged)) : clean;
     },
@@ -61,35 +61,23 @@ function shownText(answer: JsonObject, list: readonly unknown[], options: JsonOp
   }
 }
 
-function passOn(bytes: Uint8Array, options: JsonOptions, charged: Charged): Uint8Array {
-  const relay = createJsonRelay(options);
-  return Buffer.concat([relay.push(bytes) ?? new Uint8Array(), relay.last(charged)]);
-}
-
 /** The bytes before the fault may contain a usage. */
 function malformed(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
   const relay = createJsonRelay(options);
-  relay.push(bytes);
-  return { ...relay, fault: () => relay.fault() ?? "malformed", body: () => new Uint8Array() };
+  return { ...readThrough(relay, bytes), fault: () => relay.fault() ?? "malformed" };
 }
 
-/** An image that goes on in JSON. */
-export function readBase64Answer(bytes: Uint8Array, createdS: number): WholeAnswer {
-  const tap = base64Tap(createdS);
+/** Reads a whole answer by the tap for a large one. */
+export function readThrough(tap: WholeTap, bytes: Uint8Array): WholeAnswer {
+  const passed = tap.push(bytes);
+  tap.end();
   return {
-    ...readBytesAnswer(bytes),
-    body: (charged) => Buffer.concat([tap.push(bytes) ?? new Uint8Array(), tap.last(charged)]),
-  };
-}
-
-/** An image or a sound. */
-export function readBytesAnswer(bytes: Uint8Array): WholeAnswer {
-  const isSome = bytes.length > 0;
-  return {
-    ...bytesTap(),
-    fault: () => (isSome ? null : "malformed"),
-    delivered: () => ({ bytes: bytes.length, events: isSome ? 1 : 0 }),
     elements: () => 0,
-    body: () => bytes,
+    ...tap,
+    fault: () => tap.fault() ?? (tap.state() === "done" ? null : "malformed"),
+    body(charged) {
+      const last = tap.last(charged);
+      return passed === undefined ? last : Buffer.concat([passed, last]);
+    },
   };
 }

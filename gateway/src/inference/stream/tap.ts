@@ -40,7 +40,7 @@ type TapEvents = {
 };
 
 /** For a whole answer whose bytes are sent while they arrive. */
-export type WholeTap = Omit<Tap, "events"> & Required<Pick<Tap, "last">>;
+export type WholeTap = Omit<Tap, "end" | "events"> & { end(): undefined } & Required<Pick<Tap, "last">>;
 
 /** For audio: only the bytes are counted. It is whole when they end. */
 export function audioTap(): Tap {
@@ -75,7 +75,7 @@ export function bytesTap(): WholeTap {
       bytes += chunk.length;
       return passed;
     },
-    end(_cut) {
+    end() {
       isOver = true;
       return undefined;
     },
