@@ -14,8 +14,6 @@ export const createSpeech = meteredEndpoint({
   answers: [ok("The sound, as it is made.", { "audio/*": null })],
   parse: parseSpeechOrder,
   passesThrough: true,
-  content: null,
-  answerFields: [],
 });
 
 export const createTranscription = meteredEndpoint({
@@ -30,7 +28,6 @@ export const createTranscription = meteredEndpoint({
   bodyLimit: "chatBodyBytes",
   answers: [ok("The transcript.", { ...json("TranscriptionAnswer", transcriptionAnswer), "text/plain": null })],
   parse: parseTranscriptionOrder,
-  passesThrough: false,
   content: { field: "text", elements: "text" },
   answerFields: ["text", "task", "language", "duration", "segments", "words", "timestamps", "usage"],
 });

@@ -6,7 +6,6 @@ import { meteredEndpoint } from "./metered-endpoint.ts";
 
 /** The provider's answer to a chat request, whichever shape the client gets. */
 export const chatContent = {
-  passesThrough: false,
   content: { field: "choices", elements: "choices" },
   answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
 } as const;

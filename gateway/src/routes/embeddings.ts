@@ -12,7 +12,6 @@ export const createEmbeddings = meteredEndpoint({
   body: { name: "EmbeddingsRequest", schema: embeddingsRequest },
   answers: [ok("One embedding for each input.", json("EmbeddingsAnswer", embeddingsAnswer))],
   parse: parseEmbeddingsOrder,
-  passesThrough: false,
   content: { field: "data", elements: "embeddings" },
   answerFields: ["object", "model", "data", "usage"],
 });

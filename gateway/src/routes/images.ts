@@ -19,7 +19,6 @@ export const createImage = meteredEndpoint({
   body: { name: "ImagesRequest", schema: imagesRequest },
   answers: [ok("The image.", json("ImagesAnswer", imagesAnswer))],
   parse: parseImagesOrder,
-  passesThrough: false,
   content: { field: "data", elements: "images" },
   answerFields: ["created", "data", "usage", "size", "quality", "output_format", "background"],
 });
@@ -37,7 +36,6 @@ export const generateImage = meteredEndpoint({
     }),
   ],
   parse: parseImageGenerateOrder,
-  passesThrough: false,
   content: { field: "images", elements: "images" },
   answerFields: ["id", "images", "timing", "request"],
 });
@@ -52,7 +50,6 @@ export const createImageEdit = meteredEndpoint({
   bodyLimit: "chatBodyBytes",
   answers: [ok("The image, in base64.", json("ImagesAnswer", imagesAnswer))],
   parse: parseImagesEditsOrder,
-  passesThrough: false,
   content: { field: "data", elements: "images" },
   answerFields: ["created", "data"],
 });
@@ -67,9 +64,6 @@ export const editImage = meteredEndpoint({
   bodyLimit: "chatBodyBytes",
   answers: [ok("The bytes of the image.", { "image/*": null })],
   parse: parseImageEditOrder,
-  passesThrough: false,
-  content: null,
-  answerFields: [],
 });
 
 export const upscaleImage = meteredEndpoint({
@@ -82,7 +76,4 @@ export const upscaleImage = meteredEndpoint({
   bodyLimit: "chatBodyBytes",
   answers: [ok("The bytes of the image.", { "image/*": null })],
   parse: parseImageUpscaleOrder,
-  passesThrough: false,
-  content: null,
-  answerFields: [],
 });

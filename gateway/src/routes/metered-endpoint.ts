@@ -21,8 +21,9 @@ import { apiPrefixes, type Endpoint, type EndpointHandler, endpoint } from "./en
 import { meteredErrors } from "./endpoint-errors.ts";
 
 /** A metered endpoint's declaration: documentation, schemas, and the facts that the request path needs. */
-type MeteredDeclaration = InferenceRoute &
-  Pick<Operation, "path" | "id" | "title" | "about" | "answers"> & {
+type MeteredDeclaration = Pick<InferenceRoute, "name" | "parse"> &
+  Partial<InferenceRoute> &
+  Pick<Operation, "path" | "id" | "title" | "about" | "answers" | "errorSchema" | "errorStatuses"> & {
     body: NamedSchema;
     /** JSON if absent. */
     bodyType?: BodyType;
@@ -30,43 +31,26 @@ type MeteredDeclaration = InferenceRoute &
     bodyLimit?: BodyLimit;
     /** Errors that other metered endpoints do not have. */
     errors?: readonly ErrorCode[];
-    errorSchema?: NonNullable<Operation["errorSchema"]>;
-    errorStatuses?: NonNullable<Operation["errorStatuses"]>;
   };
 type BodyLimit = keyof Pick<RequestLimits, "chatBodyBytes" | "otherBodyBytes">;
 
-/** Declares a `POST` of the inference API. It is charged to the credential's account or identity, and has a receipt. */
+/**
+ * Declares a `POST` of the inference API. It is charged to the credential's account or identity, and has a receipt. If
+ * the declaration says nothing else, the answer is read whole and is bytes only.
+ */
 export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
-  const {
-    path,
-    id,
-    title,
-    about,
-    body,
-    bodyType = "json",
-    answers,
-    errors = [],
-    bodyLimit = "otherBodyBytes",
-    errorSchema,
-    errorStatuses,
-    ...route
-  } = declaration;
+  const { name, parse, passesThrough = false, content = null, answerFields = [], ...documented } = declaration;
+  const { bodyType = "json", bodyLimit = "otherBodyBytes", errors = [], ...operation } = documented;
+  const route = { name, parse, passesThrough, content, answerFields };
   return endpoint({
+    ...operation,
     method: "POST",
     prefixes: apiPrefixes,
-    path,
-    id,
     group: "Inference",
-    title,
-    ...(about === undefined ? {} : { about }),
     credentials: ["API key", "session"],
     headers,
-    body,
     bodyMediaTypes: bodyTypes[bodyType],
-    answers,
     errors: [...meteredErrors, ...errors],
-    ...(errorSchema === undefined ? {} : { errorSchema }),
-    ...(errorStatuses === undefined ? {} : { errorStatuses }),
     parser: route,
     metered: route,
     handle: handleInference(route, { bodyLimit, bodyType }),
