@@ -79,7 +79,7 @@ export function readUsage({ usage, duration }: UsageMembers, bound?: TokenBound)
 
 /** @param seconds `usage.seconds` (OpenAI), else `duration` (OpenAI, Venice): a number, or its text. */
 function parseDuration(seconds: unknown): UsageReading {
-  if (isAbsent(seconds)) return "missing";
+  if (seconds == null) return "missing";
   const audioMs = Math.round(Number(seconds) * 1000);
   const isDuration = typeof seconds === "number" || (typeof seconds === "string" && seconds.trim() !== "");
   // Audio that was transcribed has a duration.
@@ -103,19 +103,20 @@ const ABSURD_MARGIN_TOKENS = 1_000_000;
  * of ours.
  */
 export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
-  if (value === undefined || value === null) return "missing";
-  if (typeof value !== "object" || Array.isArray(value)) return "malformed";
-  const usage = value as Record<string, unknown>;
-  if (isAbsent(usage.prompt_tokens) && isAbsent(usage.completion_tokens)) return "missing";
-  const prompt = details(usage.prompt_tokens_details);
-  const completion = details(usage.completion_tokens_details);
+  if (value == null) return "missing";
+  const usage = asObject(value);
+  if (usage === undefined) return "malformed";
+  if (usage.prompt_tokens == null && usage.completion_tokens == null) return "missing";
+  const prompt = asObject(usage.prompt_tokens_details ?? {});
+  const completion = asObject(usage.completion_tokens_details ?? {});
   if (prompt === undefined || completion === undefined) return "malformed";
 
   const promptTokens = count(usage.prompt_tokens);
-  const completionTokens = isPromptOnly(usage, bound) ? 0 : count(usage.completion_tokens);
-  const cacheReadTokens = countOr0(prompt.cached_tokens);
-  const cacheWriteTokens = countOr0(prompt.cache_creation_input_tokens ?? prompt.cache_write_tokens);
-  const reasoningTokens = countOr0(completion.reasoning_tokens);
+  // Embeddings have no completion, and may leave the count out. A count missing from another answer is unknown.
+  const completionTokens = count(usage.completion_tokens ?? (bound?.completionTokens === 0 ? 0 : undefined));
+  const cacheReadTokens = count(prompt.cached_tokens ?? 0);
+  const cacheWriteTokens = count(prompt.cache_creation_input_tokens ?? prompt.cache_write_tokens ?? 0);
+  const reasoningTokens = count(completion.reasoning_tokens ?? 0);
   if (
     promptTokens === undefined ||
     completionTokens === undefined ||
@@ -132,26 +133,8 @@ export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
   return { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
 }
 
-/** Embeddings have no completion, and may leave the count out. A count missing from another answer is unknown. */
-function isPromptOnly(usage: Record<string, unknown>, bound: TokenBound | undefined): boolean {
-  return isAbsent(usage.completion_tokens) && bound?.completionTokens === 0;
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null;
-}
-
 function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function countOr0(value: unknown): number | undefined {
-  return isAbsent(value) ? 0 : count(value);
-}
-
-function details(value: unknown): Record<string, unknown> | undefined {
-  if (isAbsent(value)) return {};
-  return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 }
 
 function isAbsurd(tokens: number, bound: number | undefined): boolean {
