@@ -13,6 +13,7 @@ import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
 import { parseUsage, type TokenUsage } from "../pricing/usage.ts";
 import { openRecords, type Records } from "./provider-records.ts";
+
 /**
  * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the
  * provider's record of the request, else with its last checkpoint, else released. A bill of the provider beyond

@@ -1,4 +1,5 @@
 import type { AttoUsd, TextPrice, TokenRates } from "@inference/protocol/model";
+
 /** The most tokens, or the audio, that a request can be billed for. */
 export type TokenBound = {
   promptTokens: number;

@@ -15,6 +15,7 @@ import { ownValue } from "@inference/protocol/own-value";
 import { dearest, reachableTiers, type TokenBound, tiersAffordableTokens, tiersMaxAtto } from "./bound.ts";
 import { audioAtto, chargeForUsage, chargeToNanoUsdUp, imageAtto, speechAtto } from "./charge.ts";
 import type { TokenUsage } from "./usage.ts";
+
 /** The delivered content of an answer whose usage is unknown. */
 export type Delivered = {
   /** The UTF-8 bytes of its content. */

@@ -10,8 +10,6 @@ export type JsonScan = {
   next(chunk: Uint8Array, from: number): number;
   /** As `next`, for brackets alone: much faster where there are long lists of numbers. */
   nextBracket(chunk: Uint8Array, from: number): number;
-  /** Whether the next bytes are in a string. */
-  inString(): boolean;
 };
 
 export const QUOTE = 34;
@@ -68,7 +66,6 @@ export function createJsonScan(): JsonScan {
   return {
     next: (chunk, from) => find(chunk, from, isStructure),
     nextBracket: (chunk, from) => find(chunk, from, isBracket),
-    inString: () => inString,
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../../pricing/usage.ts";
 import { type Choice, contentBytes } from "./choice-content.ts";
 import type { SseContentEvent } from "./sse-event.ts";
+
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
   | { kind: "malformed_event" }
@@ -25,7 +26,6 @@ export type SseTapResult = ReportedUsage & {
   upstreamId: string | null;
   /** The model that answers, as the provider names it. */
   model: string | null;
-  finishReason: string | null;
   /** `[DONE]` was seen. */
   done: boolean;
   /**
@@ -56,7 +56,6 @@ function choiceBit(index: number): number {
 export function createSseTally(bound: TokenBound | undefined): SseTally {
   let upstreamId: string | null = null;
   let model: string | null = null;
-  let finishReason: string | null = null;
   /** The choices that have begun and those that have a finish reason, a bit for each. */
   let begun = 0;
   let finished = 0;
@@ -85,12 +84,10 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     usage = "missing";
   }
 
-  function noteFinish({ index, finishReason: reason }: Choice): void {
+  function noteFinish({ index, finishReason }: Choice): void {
     const bit = choiceBit(index);
     begun |= bit;
-    if (reason === null) return;
-    finished |= bit;
-    finishReason = reason;
+    if (finishReason !== null) finished |= bit;
   }
 
   function noteUsage(chunk: Record<string, unknown>): void {
@@ -135,7 +132,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
       const complete = done || (isFinished && fault === null);
       const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
       const reported = { usage, malformedUsage, ...cost, ...(beyond === undefined ? {} : { beyond }) };
-      return { delivered: { ...seen }, ...reported, upstreamId, model, finishReason, done, complete, fault };
+      return { delivered: { ...seen }, ...reported, upstreamId, model, done, complete, fault };
     },
   };
 }

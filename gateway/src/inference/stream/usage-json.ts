@@ -2,6 +2,7 @@ import { formatUsd } from "@inference/protocol/money";
 import { type Delivered, deliveredTokens, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
 import type { ReportedUsage, TokenUsage } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
+
 /** The `usage` that a client sees, as JSON text: the standard counts or the duration, and the charge. */
 export function usageJson(charged: Charged): string {
   const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, audioMs } = charged.usage;
@@ -18,8 +19,8 @@ export function usageJson(charged: Charged): string {
 }
 
 /**
- * Adds the charge, and its signed receipt, to the JSON text of an object. `cost` is a JSON number in dollars, printed exactly from the integer,
- * which `JSON.stringify` could not do.
+ * Adds the charge, and its signed receipt, to the JSON text of an object. `cost` is a JSON number in dollars, printed
+ * exactly from the integer, which `JSON.stringify` could not do.
  */
 export function withCost(counts: string, { costNanoUsd, isEstimated, receipt }: Omit<Charged, "usage">): string {
   const mark = isEstimated ? ',"estimated":true' : "";
@@ -32,9 +33,7 @@ export function textWithUsage(object: string, usage: string): string {
   return `${object.slice(0, -1)}${object === "{}" ? "" : ","}"usage":${usage}}`;
 }
 
-/**
- * The usage event that a client sees: OpenAI's fields and our usage, without the provider's own fields.
- */
+/** The usage event that a client sees: OpenAI's fields and our usage, without the provider's own fields. */
 export function usageEventJson(head: Record<string, unknown>, charged: Charged, upstreamId: string | null): string {
   const { id, created, model } = head;
   const event = {
