@@ -48,6 +48,8 @@ export class Call {
   readonly clientGone: AbortSignal | null;
   /** The account's available balance after the hold, then after its end. Undefined: unknown, or a capacity pays. */
   availableNanoUsd: NanoUsd | undefined;
+  /** Whether the answer's bytes are sent while they arrive, which may take until the lease ends. */
+  isStreaming = false;
   turn: Turn;
   readonly trace: CallTrace;
   readonly #gateway: Gateway;
@@ -63,7 +65,6 @@ export class Call {
   #body: Uint8Array;
   readonly heldNanoUsd: NanoUsd;
   #upstreamId: string | null = null;
-  #isStreaming = false;
   #hasEnded = false;
 
   private constructor(
@@ -255,16 +256,6 @@ export class Call {
       ...{ account: partitionAddress(this.#owner), id: this.id, admittedAt: this.at, chargeNanoUsd },
       ...{ model: model.id, snapshot: quote.snapshotId, server, offer },
     });
-  }
-
-  /** Whether the answer's bytes are sent while they arrive. */
-  isStreaming(): boolean {
-    return this.#isStreaming;
-  }
-
-  /** The answer's bytes are now sent while they arrive, which may take until the lease ends. */
-  startStreaming(): void {
-    this.#isStreaming = true;
   }
 
   /** Keeps the provider's first id of the answer, for the receipt. An id that contains a key of ours is ignored. */

@@ -19,7 +19,7 @@ function waitsFor(goneMs: number, { streams = false, fires = 0 } = {}): { waits:
   startDeadline(gateway, {
     at: NOW,
     clientGone: null,
-    isStreaming: () => streams,
+    isStreaming: streams,
     abort() {
       isOver = true;
     },

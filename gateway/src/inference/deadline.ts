@@ -7,7 +7,7 @@ type Timed = {
   at: number;
   clientGone: AbortSignal | null;
   /** Whether the answer's bytes are sent while they arrive. */
-  isStreaming(): boolean;
+  isStreaming: boolean;
   abort(): void;
 };
 
@@ -28,7 +28,7 @@ export function startDeadline({ environment, config }: Gateway, call: Timed): { 
   let lease = answerMs < left ? timers.after(answerMs, unanswered) : timers.after(left, over);
   let drain: { cancel(): void } | undefined;
   function unanswered(): void {
-    if (call.isStreaming()) lease = timers.after(left - answerMs, over);
+    if (call.isStreaming) lease = timers.after(left - answerMs, over);
     else over();
   }
   const onGone = (): void => {

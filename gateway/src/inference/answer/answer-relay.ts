@@ -51,7 +51,7 @@ export function sendAsItComes(
   answer: PassingAnswer,
 ): Response {
   const { config, environment, answerMemory } = gateway;
-  call.startStreaming();
+  call.isStreaming = true;
   const client = openClientStream(environment, {
     openOutlet,
     headers: { ...answer.headers, ...balanceHeader(call.availableNanoUsd) },
