@@ -1,16 +1,13 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
 import { parseUsd } from "@inference/protocol/money";
 import * as z from "zod";
+import { asObject, parseJson } from "./json-object.ts";
 
 /** The values that a setting may hold. */
 export const json = (what: string) =>
   z.string().transform((text, context) => {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    } catch {
-      // Reported below, together with values that are no objects.
-    }
+    const value = asObject(parseJson(text));
+    if (value !== undefined) return value;
     context.addIssue(`must be a JSON object: ${what}`);
     return z.NEVER;
   });

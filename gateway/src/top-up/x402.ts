@@ -6,6 +6,7 @@ import { authorization, type Relayed, type RelayQuote } from "@inference/protoco
 import { getAddress } from "viem/utils";
 import * as z from "zod";
 import { type GatewayConfig, limits } from "../config.ts";
+import { parseJson } from "../json-object.ts";
 
 /** The messages of x402, version 2, scheme `exact` (https://github.com/x402-foundation/x402), in its HTTP headers. */
 export const PAYMENT_REQUIRED = "PAYMENT-REQUIRED";
@@ -80,8 +81,9 @@ export function responseHeader(quote: RelayQuote, payment: Relayed): string {
  * that is valid for longer than claims are kept is refused. One that has been over for as long is not looked up.
  */
 export function readPayment(header: string, { quote, at }: { quote: X402Quote; at: number }): Paid {
-  const read = header.length <= MAX_HEADER ? payload.safeParse(parsed(header)) : undefined;
-  if (read?.success !== true) {
+  const text = header.length <= MAX_HEADER ? Buffer.from(header, "base64").toString() : "";
+  const read = payload.safeParse(parseJson(text));
+  if (!read.success) {
     return refuse(
       `\`${PAYMENT_SIGNATURE}\` must be the base64 of an x402 payload of version 2 with scheme \`exact\` and an ERC-3009 authorization.`,
     );
@@ -98,14 +100,6 @@ export function readPayment(header: string, { quote, at }: { quote: X402Quote; a
   if (leftMs > limits.idempotencyMs) refuse("`validBefore` must be at most 24 h away.");
   // An address without the letters' case, which nothing checks then.
   return { ...paid, authorization: { ...paid.authorization, from: lowerAddress(from), to: lowerAddress(to) } };
-}
-
-function parsed(header: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(header, "base64").toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 function isSame(one: string, other: string): boolean {

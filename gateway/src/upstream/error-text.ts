@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "../json-object.ts";
 import type { SecretFilter } from "./secret-writings.ts";
 
 /** The message of a provider's error body, in any of the shapes that providers use. */
@@ -42,7 +43,7 @@ const schema = z.object({
 const MOST_ISSUES = 3;
 
 export function readErrorText(body: string): ErrorText {
-  const parsed = schema.safeParse(parse(body));
+  const parsed = schema.safeParse(parseJson(body));
   if (!parsed.success) return { code: "", text: "", isFlagged: false };
   const { error, message, code, detail, issues: listed, suggested_prompt } = parsed.data;
   const object = typeof error === "object" ? error : undefined;
@@ -63,14 +64,6 @@ function sentenceOf({ loc, path, msg, message }: z.infer<typeof issue>): string 
 
 function textOf(detail: unknown): string {
   return typeof detail === "string" ? detail : "";
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 const MAX_MESSAGE = 300;

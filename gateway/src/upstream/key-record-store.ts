@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
+import { parseJson } from "../json-object.ts";
 import { makeBoundedMap } from "../load/bounded-map.ts";
 
 /** A key at the provider, made for one identity under the master key. Its secret is sealed. */
@@ -68,7 +69,7 @@ export function makeKeyRecordStore({
       const known = unkept.get(name);
       if (known !== undefined) return known;
       const text = await keyValue.get(name);
-      return text === null ? undefined : parse(text);
+      return text === null ? undefined : recordSchema.safeParse(parseJson(text)).data;
     },
     put(name, record) {
       if ((unkept.get(name)?.readAt ?? 0) > record.readAt) return;
@@ -76,13 +77,4 @@ export function makeKeyRecordStore({
       background(write(name));
     },
   };
-}
-
-function parse(text: string): KeyRecord | undefined {
-  try {
-    return recordSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    // As for a record of another shape, a new one is made.
-    return undefined;
-  }
 }

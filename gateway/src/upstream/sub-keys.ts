@@ -2,6 +2,7 @@ import { formatUsd, type NanoUsd } from "@inference/protocol/money";
 import { within } from "@inference/protocol/timers";
 import type { UpstreamConfig } from "../config.ts";
 import { type Environment, UpstreamFailure, type UpstreamRequest } from "../environment.ts";
+import { asObject, parseJson } from "../json-object.ts";
 import { readBytes } from "./provider.ts";
 
 /** Keys at the provider under the operator's account, each with a limit for a UTC day. */
@@ -70,11 +71,6 @@ function withLimit(terms: object, limitNanoUsd: NanoUsd): string {
 }
 
 function createdKey(text: string): SubKey | undefined {
-  try {
-    const { data } = JSON.parse(text) as { data?: { id?: unknown; apiKey?: unknown } };
-    const { id, apiKey } = data ?? {};
-    return typeof id === "string" && typeof apiKey === "string" ? { id, secret: apiKey } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { id, apiKey } = asObject(asObject(parseJson(text))?.data) ?? {};
+  return typeof id === "string" && typeof apiKey === "string" ? { id, secret: apiKey } : undefined;
 }
