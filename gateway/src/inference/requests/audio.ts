@@ -10,8 +10,7 @@ import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-
 import { writeForm } from "./write-form.ts";
 
 const speechRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["metadata", dropped()],
+  ...dropped("user", "metadata"),
   ["instructions", unsupported("Leave it out, or choose a voice that speaks that way.")],
   [
     "stream_format",
@@ -67,7 +66,7 @@ const openAiVoices: ReadonlySet<string> = new Set([
 ]);
 
 const transcriptionRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
+  ...dropped("user"),
   ["temperature", unsupported("Leave it out.", oneOf("0", "0.0"))],
   ["prompt", unsupported("Leave it out, and name the language with `language`.", oneOf(""))],
   ["stream", unsupported("The transcript comes whole: send `false` or leave it out.", oneOf("false"))],

@@ -2,6 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 import { asObject } from "../../json-object.ts";
+import { isEmptyList } from "./sort-fields.ts";
 
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
 type ChatMessages = {
@@ -50,18 +51,18 @@ function assistantMessage(message: Assistant, index: number, ignored: Set<string
   return {
     role,
     content: content ?? null,
-    ...(name == null ? {} : { name }),
-    ...(calls == null || calls.length === 0 ? {} : { tool_calls: calls.map(sentCall) }),
-    ...(reasoning_content == null ? {} : { reasoning_content }),
-    ...(reasoning_details == null ? {} : { reasoning_details }),
-    ...(extra_content == null ? {} : { extra_content }),
+    name: name ?? undefined,
+    tool_calls: calls == null || calls.length === 0 ? undefined : calls.map(sentCall),
+    reasoning_content: reasoning_content ?? undefined,
+    reasoning_details: reasoning_details ?? undefined,
+    extra_content: extra_content ?? undefined,
   };
 }
 
 type Call = NonNullable<Assistant["tool_calls"]>[number];
 
 function sentCall({ index: _, extra_content, ...call }: Call): object {
-  return extra_content == null ? call : { ...call, extra_content };
+  return { ...call, extra_content: extra_content ?? undefined };
 }
 
 /** Members of messages that hold a part of what is said, in the shape of other APIs. */
@@ -77,7 +78,7 @@ export function unknownMembers(given: unknown, messages: readonly ChatMessage[])
     const sent = asObject(listOf(given)[index]) ?? {};
     for (const name of Object.keys(sent)) {
       if (Object.hasOwn(message, name) || sent[name] == null) continue;
-      if (CONTENT.has(name) && !isEmpty(sent[name])) refuseContent(`messages[${index}].${name.slice(0, MAX_NAME)}`);
+      if (CONTENT.has(name) && !isEmptyList(sent[name])) refuseContent(`messages[${index}].${name.slice(0, MAX_NAME)}`);
       names.add(`messages.${name.slice(0, MAX_NAME)}`);
     }
     for (const call of listOf(sent.tool_calls)) {
@@ -92,7 +93,6 @@ export function unknownMembers(given: unknown, messages: readonly ChatMessage[])
 const MAX_NAME = 64;
 const CALL_MEMBERS = new Set(["id", "type", "function", "index", "extra_content"]);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function refuseContent(param: string): never {
   fail("unsupported_parameter", `\`${param}\` is not read. Send it as a part of \`content\`, or as text.`, { param });

@@ -7,28 +7,38 @@ import { readMaxTokens, writeChatOrder } from "./chat-order.ts";
 import { findModel, withFallbacks } from "./find-model.ts";
 import type { ChatOrder, OrderContext } from "./order.ts";
 import { isResponsesBody, parseResponsesAsChat } from "./responses.ts";
-import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+import { drop, dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 const off = oneOf(false, "off");
 const search = "Search the web yourself and put what you found into `messages`.";
 
+/** Fields of Venice's, which may also be members of `venice_parameters`. */
+const veniceOnly: readonly [string, FieldRule][] = [
+  ["enable_web_search", unpriced(search, off)],
+  ["enable_web_scraping", unpriced(search, off)],
+  ["enable_x_search", unpriced(search, off)],
+  ["character_slug", unpriced("Write the character into a system message.")],
+];
+
 /** Fields of other chat APIs, and whether they are dropped or refused. A field in no table is refused. */
 export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["anon_user_id", dropped()],
-  ["safety_identifier", dropped()],
-  ["metadata", dropped()],
-  ["chat_id", dropped()],
-  ["session_id", dropped()],
-  ["id", dropped()],
-  ["prompt_cache_retention", dropped()],
-  ["prompt_cache_options", dropped()],
-  ["cache_control", dropped()],
-  ["client_metadata", dropped()],
-  ["trace", dropped()],
-  ["include_reasoning", dropped()],
+  ...dropped(
+    "user",
+    "anon_user_id",
+    "safety_identifier",
+    "metadata",
+    "chat_id",
+    "session_id",
+    "id",
+    "prompt_cache_retention",
+    "prompt_cache_options",
+    "cache_control",
+    "client_metadata",
+    "trace",
+    "include_reasoning",
+  ),
   [
     "thinking",
     unsupported("Send `reasoning_effort`, for instance `none`.", (value) => asObject(value)?.type === "enabled"),
@@ -41,12 +51,9 @@ export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
   ["prediction", unpriced("Leave it out.")],
   ["web_search_options", unpriced(search)],
   ["web_search", unpriced(search, off)],
-  ["enable_web_search", unpriced(search, off)],
-  ["enable_web_scraping", unpriced(search, off)],
-  ["enable_x_search", unpriced(search, off)],
+  ...veniceOnly,
   ["search_parameters", unpriced(search)],
   ["plugins", unpriced("Leave it out.", isEmpty)],
-  ["character_slug", unpriced("Write the character into a system message.")],
   ["functions", unsupported("Send `tools`.", isEmpty)],
   ["function_call", unsupported("Send `tool_choice`.")],
   ["best_of", unsupported("Send `n`.", oneOf(1))],
@@ -68,10 +75,7 @@ const veniceRules: ReadonlyMap<string, FieldRule> = new Map([
     "include_venice_system_prompt",
     unpriced("The provider's own prompt is switched off, because you would pay for it: send `false`.", oneOf(false)),
   ],
-  ["enable_web_search", unpriced(search, off)],
-  ["enable_web_scraping", unpriced(search, off)],
-  ["enable_x_search", unpriced(search, off)],
-  ["character_slug", unpriced("Write the character into a system message.")],
+  ...veniceOnly,
   ["enable_e2ee", unsupported("The gateway reads answers to meter them: send `false` or leave it out.", oneOf(false))],
 ]);
 
@@ -127,7 +131,7 @@ function sortVeniceParameters(known: JsonObject, { chatExtras }: OrderContext): 
   if (given === undefined) return [];
   const param = "venice_parameters";
   if (!isJsonObject(given)) fail("invalid_request", `\`${param}\` must be an object.`, { param });
-  const sorted = sortFields(given, veniceParameters.shape, veniceRules, dropped(), `${param}.`);
+  const sorted = sortFields(given, veniceParameters.shape, veniceRules, drop, `${param}.`);
   if (Object.hasOwn(chatExtras, param)) {
     known.venice_parameters = sorted.known;
     return sorted.ignored;

@@ -7,8 +7,7 @@ import { type OrderContext, type ParsedOrder, writeBody } from "./order.ts";
 import { dropped, type FieldRule, sortFields, unsupported } from "./sort-fields.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["metadata", dropped()],
+  ...dropped("user", "metadata"),
   ["input_type", unsupported("Put what the model wants to be told into the input's text.")],
   ["prompt", unsupported("Send `input`.")],
 ]);

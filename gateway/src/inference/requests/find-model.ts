@@ -13,23 +13,14 @@ import type { ChatOrder, Order, OrderContext, WrittenOrder } from "./order.ts";
 
 export type ModelOf<Kind extends Price["kind"]> = Model & { price: Extract<Price, { kind: Kind }> };
 
-const routes: Record<Price["kind"], string> = {
-  text: "/v1/chat/completions",
-  embedding: "/v1/embeddings",
-  image: "/v1/image/generate or /v1/images/generations",
-  speech: "/v1/audio/speech",
-  transcription: "/v1/audio/transcriptions",
-  edit: "/v1/images/edits or /v1/image/edit",
-  upscale: "/v1/image/upscale",
-};
-const nouns: Record<Price["kind"], string> = {
-  text: "a text model",
-  embedding: "an embedding model",
-  image: "an image model",
-  speech: "a speech model",
-  transcription: "a transcription model",
-  edit: "a model for edits",
-  upscale: "a model for upscaling",
+const kinds: Record<Price["kind"], { noun: string; route: string }> = {
+  text: { noun: "a text model", route: "/v1/chat/completions" },
+  embedding: { noun: "an embedding model", route: "/v1/embeddings" },
+  image: { noun: "an image model", route: "/v1/image/generate or /v1/images/generations" },
+  speech: { noun: "a speech model", route: "/v1/audio/speech" },
+  transcription: { noun: "a transcription model", route: "/v1/audio/transcriptions" },
+  edit: { noun: "a model for edits", route: "/v1/images/edits or /v1/image/edit" },
+  upscale: { noun: "a model for upscaling", route: "/v1/image/upscale" },
 };
 const SHOWN = 100;
 
@@ -52,8 +43,9 @@ export function findModel<Kind extends Price["kind"]>(
   const model = alias === undefined ? models.get(requested) : modelsOfAlias(alias, models)[0];
   if (model === undefined) return refuse(requested, models, param);
   if (!isOfKind(model, kind)) {
-    const is = `\`${model.id}\` is ${nouns[model.price.kind]}`;
-    fail("invalid_request", `${is}: send it to ${routes[model.price.kind]}, or use ${nouns[kind]} here.`, { param });
+    const { noun, route } = kinds[model.price.kind];
+    const message = `\`${model.id}\` is ${noun}: send it to ${route}, or use ${kinds[kind].noun} here.`;
+    fail("invalid_request", message, { param });
   }
   return model;
 }

@@ -15,9 +15,7 @@ import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } fro
 import { writeForm } from "./write-form.ts";
 
 const editsRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["moderation", dropped()],
-  ["output_compression", dropped()],
+  ...dropped("user", "moderation", "output_compression"),
   ["background", unsupported("Leave it out.", oneOf("auto", "opaque"))],
   ["response_format", unsupported("The image comes in base64: send `b64_json` or leave it out.", oneOf("b64_json"))],
   ["stream", unsupported("The image comes whole: send `false` or leave it out.", oneOf("false"))],
@@ -53,8 +51,7 @@ export function parseImagesEditsOrder(body: unknown, context: OrderContext): Par
 }
 
 const editRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["disable_prompt_optimization_thinking", dropped()],
+  ...dropped("user", "disable_prompt_optimization_thinking"),
   ["modelId", unsupported("Send `model`.")],
   ["images", unsupported("Send one `image`.")],
   ["enhance_prompt", unpriced("Write the prompt as you want it.", oneOf(false, "false"))],
@@ -92,7 +89,7 @@ const USUAL = "1K";
 
 const old = unsupported("Send `creativity`, or leave it out.", oneOf(false, "false"));
 const upscaleRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
+  ...dropped("user"),
   ["enhance", old],
   ["enhanceCreativity", old],
   ["enhancePrompt", old],

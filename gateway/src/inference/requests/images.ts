@@ -5,16 +5,22 @@ import { type ImageSize, imagesRequest } from "@inference/protocol/wire/images";
 import { type FieldRefusal, validate } from "../../http/json/validate.ts";
 import { checkListed, findModel, type ModelOf } from "./find-model.ts";
 import { type OrderContext, type ParsedOrder, writeBody } from "./order.ts";
-import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+import {
+  dropped,
+  type FieldRule,
+  isEmptyList,
+  nothing,
+  oneOf,
+  sortFields,
+  unpriced,
+  unsupported,
+} from "./sort-fields.ts";
 
 const native = "Send the request to /v1/image/generate, which has more options.";
 
 const generationsRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["metadata", dropped()],
-  ["style", dropped()],
+  ...dropped("user", "metadata", "style", "output_compression"),
   ["background", unsupported("Leave it out.", oneOf("auto", "opaque"))],
-  ["output_compression", dropped()],
   ["partial_images", unsupported("The image comes whole: leave it out.", oneOf(0))],
   ["stream", unsupported("The image comes whole: send `false` or leave it out.", oneOf(false))],
   ["input_fidelity", unsupported("Leave it out.")],
@@ -60,12 +66,8 @@ function checkQuality(quality: string, model: ModelOf<"image">): void {
   fail("unsupported_parameter", message, { param: "quality" });
 }
 
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
 const generateRules: ReadonlyMap<string, FieldRule> = new Map([
-  ["user", dropped()],
-  ["anon_user_id", dropped()],
-  ["metadata", dropped()],
+  ...dropped("user", "anon_user_id", "metadata"),
   ["enhance_prompt", unpriced("Write the prompt as you want it.", oneOf(false))],
   ["enable_web_search", unpriced("Put what the image needs into the prompt.", oneOf(false, "off"))],
   ["style_references", unpriced("Leave it out.", isEmptyList)],

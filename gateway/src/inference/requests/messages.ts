@@ -14,21 +14,12 @@ import { type ChatTerms, limitHeader, modelMaxTokens, writeChatOrder } from "./c
 import { findModel, withFallbacks } from "./find-model.ts";
 import { type ChatOrder, type OrderContext, writeBody } from "./order.ts";
 import type { OpenReasoning } from "./responses-messages.ts";
-import { dropped, type FieldRule, sortFields, unpriced } from "./sort-fields.ts";
+import { drop, type FieldRule, isEmptyList, oneOf, sortFields, unpriced } from "./sort-fields.ts";
 
 /** Fields of the Messages API that have a price. Others that are not used are dropped and named. */
 export const messagesRules: ReadonlyMap<string, FieldRule> = new Map([
-  [
-    "mcp_servers",
-    unpriced("Run the tools yourself and send them in `tools`.", (value) => Array.isArray(value) && value.length === 0),
-  ],
-  [
-    "service_tier",
-    unpriced(
-      "Send `auto` or `standard_only`, or leave it out.",
-      (value) => value === "auto" || value === "standard_only",
-    ),
-  ],
+  ["mcp_servers", unpriced("Run the tools yourself and send them in `tools`.", isEmptyList)],
+  ["service_tier", unpriced("Send `auto` or `standard_only`, or leave it out.", oneOf("auto", "standard_only"))],
 ]);
 
 const messagesRefusals: readonly FieldRefusal[] = [
@@ -58,22 +49,18 @@ const MAX_STOPS = 4;
 export const parseMessagesOrder = withFallbacks(parseMessages);
 
 function parseMessages(body: JsonObject, context: OrderContext): ChatOrder {
-  const { known, ignored } = sortFields(body, messagesRequest.shape, messagesRules, dropped());
+  const { known, ignored } = sortFields(body, messagesRequest.shape, messagesRules, drop);
   const model = findModel(known.model, "text", context);
   const request = validate(known);
-  const read = readConversation(request, model, context);
-  const { stop_sequences: stops, temperature, top_p, top_k, stream } = request;
-  if (stops !== undefined && stops.length > MAX_STOPS) {
+  const { stop_sequences: stops = [], temperature, top_p, top_k, stream } = request;
+  if (stops.length > MAX_STOPS) {
     fail("invalid_request", `\`stop_sequences\` can be ${MAX_STOPS} at most.`, { param: "stop_sequences" });
   }
   const chat: ChatRequest = {
-    ...read,
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(top_p === undefined ? {} : { top_p }),
-    ...(top_k === undefined ? {} : { top_k }),
-    ...(stops === undefined || stops.length === 0 ? {} : { stop: stops }),
-    ...effortOf(request),
-    ...(stream === true ? { stream: true } : {}),
+    ...readConversation(request, model, context),
+    ...{ temperature, top_p, top_k, stream },
+    stop: stops.length === 0 ? undefined : stops,
+    reasoning_effort: effortOf(request),
   };
   const most = modelMaxTokens(model) ?? request.max_tokens;
   const maxTokens = Math.min(most, request.max_tokens);
@@ -90,14 +77,13 @@ function readConversation(request: CountTokensRequest, model: ChatTerms["model"]
   const owner = { account: context.account, model: model.id };
   const messages = readMessagesOf(request.messages, (sealed) => context.reasoningSeal.open(owner, sealed));
   const { system, output_config: output } = request;
+  const format = output?.format ?? undefined;
   const isEmpty = system === undefined || system.length === 0;
   return {
     model: model.id,
     messages: [...(isEmpty ? [] : [{ role: "system" as const, content: textContent(system) }]), ...messages],
     ...toolsOf(request),
-    ...(output?.format == null
-      ? {}
-      : { response_format: { type: "json_schema", json_schema: { name: "output", schema: output.format.schema } } }),
+    response_format: format && { type: "json_schema", json_schema: { name: "output", schema: format.schema } },
   };
 }
 
@@ -108,11 +94,11 @@ function toolsOf({ tools = [], tool_choice: choice }: CountTokensRequest): Tools
   return {
     tools: tools.map(({ name, description, input_schema, cache_control }) => ({
       type: "function" as const,
-      function: { name, ...(description == null ? {} : { description }), parameters: input_schema },
-      ...(cache_control == null ? {} : { cache_control: { type: "ephemeral" as const } }),
+      function: { name, description: description ?? undefined, parameters: input_schema },
+      ...cached({ cache_control }),
     })),
-    ...(choice === undefined ? {} : { tool_choice: choiceOf(choice) }),
-    ...(choice?.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
+    tool_choice: choice && choiceOf(choice),
+    parallel_tool_calls: choice?.disable_parallel_tool_use === true ? false : undefined,
   };
 }
 
@@ -130,13 +116,13 @@ function choiceOf(choice: NonNullable<MessagesRequest["tool_choice"]>): NonNulla
 }
 
 /** A budget of thinking becomes an effort: a third of the output is little, two thirds are much. */
-function effortOf({ thinking, output_config, max_tokens }: MessagesRequest): Pick<ChatRequest, "reasoning_effort"> {
+function effortOf({ thinking, output_config, max_tokens }: MessagesRequest): ChatRequest["reasoning_effort"] {
   const { effort } = output_config ?? {};
-  if (thinking?.type === "disabled") return { reasoning_effort: "none" };
-  if (effort != null) return { reasoning_effort: effort };
-  if (thinking?.type !== "enabled" || thinking.budget_tokens == null) return {};
+  if (thinking?.type === "disabled") return "none";
+  if (effort != null) return effort;
+  if (thinking?.type !== "enabled" || thinking.budget_tokens == null) return undefined;
   const share = thinking.budget_tokens / max_tokens;
-  return { reasoning_effort: share < 1 / 3 ? "low" : share < 2 / 3 ? "medium" : "high" };
+  return share < 1 / 3 ? "low" : share < 2 / 3 ? "medium" : "high";
 }
 
 const validateCount = fieldValidator(countTokensRequest, messagesRefusals);
@@ -147,7 +133,7 @@ const TOKENS_PER_IMAGE = 1600;
 
 /** POST /messages/count_tokens: an estimate from the prompt that the same body would have as a message. */
 export function parseCountTokens(body: unknown, context: OrderContext): number {
-  const { known } = sortFields(body, countTokensRequest.shape, messagesRules, dropped());
+  const { known } = sortFields(body, countTokensRequest.shape, messagesRules, drop);
   const model = findModel(known.model, "text", context);
   return estimatePrompt(readConversation(validateCount(known), model, context));
 }

@@ -100,9 +100,9 @@ function functionTool({ name, description, parameters, strict }: FunctionTool): 
     type: "function",
     function: {
       name,
-      ...(typeof description === "string" ? { description } : {}),
-      ...(parameters == null ? {} : { parameters: parameters as Record<string, unknown> }),
-      ...(typeof strict === "boolean" ? { strict } : {}),
+      description: typeof description === "string" ? description : undefined,
+      parameters: (parameters ?? undefined) as Record<string, unknown> | undefined,
+      strict: typeof strict === "boolean" ? strict : undefined,
     },
   };
 }

@@ -8,7 +8,7 @@ import { findModel, withFallbacks } from "./find-model.ts";
 import type { ChatOrder, OrderContext } from "./order.ts";
 import { readItems } from "./responses-messages.ts";
 import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
-import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+import { drop, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 
 const wholeHistory = "Nothing is stored here: send the whole conversation in `input`, and `store: false`.";
 
@@ -27,9 +27,6 @@ export const responsesRules: ReadonlyMap<string, FieldRule> = new Map([
   ["messages", unsupported("Send `input`.")],
   ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
 ]);
-
-/** Any field that is in no table. */
-const unknownField: FieldRule = dropped();
 
 const text = "parts can be `input_text`, `output_text` and `refusal`, and in a user's message `input_image`.";
 
@@ -84,7 +81,7 @@ type ReadResponses = {
 };
 
 function readResponses(body: unknown, context: OrderContext): ReadResponses {
-  const { known, ignored } = sortFields(withTypes(body), responsesRequest.shape, responsesRules, unknownField);
+  const { known, ignored } = sortFields(withTypes(body), responsesRequest.shape, responsesRules, drop);
   const model = findModel(known.model, "text", context);
   const request = validate(known);
   const items: readonly ResponsesItem[] =
@@ -101,10 +98,8 @@ function readResponses(body: unknown, context: OrderContext): ReadResponses {
     messages: [...instructions, ...read.messages],
     ...choice,
     ...options(request),
-    ...(request.stream === true ? { stream: true } : {}),
-    ...(choice.tools !== undefined && request.parallel_tool_calls !== undefined
-      ? { parallel_tool_calls: request.parallel_tool_calls }
-      : {}),
+    stream: request.stream,
+    parallel_tool_calls: choice.tools && request.parallel_tool_calls,
   };
   const echo = {
     model: model.id,
@@ -158,16 +153,11 @@ function toolsOf(item: ResponsesItem) {
 /** The fields that chat has under other names. */
 function options(request: ResponsesRequest): Partial<ChatRequest> {
   const { temperature, top_p, reasoning, text, prompt_cache_key } = request;
-  const { effort } = reasoning ?? {};
-  const { verbosity } = text ?? {};
-  const format = responseFormat(text?.format);
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(top_p === undefined ? {} : { top_p }),
-    ...(effort == null ? {} : { reasoning_effort: effort }),
-    ...(verbosity == null ? {} : { verbosity }),
-    ...(prompt_cache_key === undefined ? {} : { prompt_cache_key }),
-    ...(format === undefined ? {} : { response_format: format }),
+    ...{ temperature, top_p, prompt_cache_key },
+    reasoning_effort: reasoning?.effort ?? undefined,
+    verbosity: text?.verbosity ?? undefined,
+    response_format: responseFormat(text?.format),
   };
 }
 
@@ -177,15 +167,8 @@ function responseFormat(format: TextFormat | null | undefined): ChatRequest["res
   if (format == null || format.type === "text") return undefined;
   if (format.type === "json_object") return { type: "json_object" };
   const { name, description, schema, strict } = format;
-  return {
-    type: "json_schema",
-    json_schema: {
-      name,
-      ...(description == null ? {} : { description }),
-      ...(schema == null ? {} : { schema }),
-      ...(strict == null ? {} : { strict }),
-    },
-  };
+  const stated = { description: description ?? undefined, schema: schema ?? undefined, strict: strict ?? undefined };
+  return { type: "json_schema", json_schema: { name, ...stated } };
 }
 
 /** Whether a body for chat is one of the Responses API. Cursor sends these to chat for newer models. */

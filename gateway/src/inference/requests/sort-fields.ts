@@ -10,15 +10,20 @@ export type FieldRule = {
   advice: string;
 };
 
-const anything = (): boolean => true;
 export const nothing = (): boolean => false;
 export const oneOf =
   (...values: readonly unknown[]) =>
   (value: unknown): boolean =>
     values.includes(value);
 
-export function dropped(): FieldRule {
-  return { harmless: anything, code: "unsupported_parameter", advice: "" };
+/** Whether a value is an empty list. */
+export const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** The rule for a field that is always dropped. */
+export const drop: FieldRule = { harmless: () => true, code: "unsupported_parameter", advice: "" };
+/** The same for each of these fields. */
+export function dropped(...names: readonly string[]): [string, FieldRule][] {
+  return names.map((name) => [name, drop]);
 }
 export function unsupported(advice: string, harmless: FieldRule["harmless"] = nothing): FieldRule {
   return { harmless, code: "unsupported_parameter", advice };
