@@ -1,4 +1,5 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
+import type * as z from "zod";
 import { joinBytes } from "../bytes.ts";
 import { limits } from "../config.ts";
 import type { Sender } from "../load/body-memory.ts";
@@ -6,6 +7,7 @@ import { makeBodyBlocks } from "./body-blocks.ts";
 import type { GatewayContext } from "./context.ts";
 import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
 import { parseJsonBody } from "./json/parse-json-body.ts";
+import { validate } from "./json/validate.ts";
 import { parseKeepingDigits } from "./money.ts";
 
 /** Proves that a body's sender is known and, while memory is scarce, can pay. */
@@ -86,13 +88,18 @@ function encodingOf(context: GatewayContext): Encoding | null {
 }
 
 /** Reads a small body, which nothing has to be proven for. */
-export async function readSmallBody(context: GatewayContext, maxBytes: number): Promise<Uint8Array> {
-  return joinBytes(await readBody(context, maxBytes, null));
+async function readSmallBody(context: GatewayContext): Promise<Uint8Array> {
+  return joinBytes(await readBody(context, limits.authBodyBytes, null));
+}
+
+/** Reads and validates a small JSON body. */
+export async function readSmall<T>(context: GatewayContext, schema: z.ZodType<T>): Promise<T> {
+  return validate(schema, parseJsonBody(await readSmallBody(context)));
 }
 
 /** Reads a small JSON body. The numbers under `fields` stay text, with their original digits. */
 export async function readDollarBody(context: GatewayContext, fields: readonly string[]): Promise<unknown> {
-  const bytes = await readSmallBody(context, limits.authBodyBytes);
+  const bytes = await readSmallBody(context);
   parseJsonBody(bytes);
   return parseKeepingDigits(new TextDecoder().decode(bytes), fields);
 }

@@ -1,11 +1,8 @@
 import { signature } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { SignedMessage } from "../auth/siwe.ts";
-import { limits } from "../config.ts";
-import { readSmallBody } from "./body.ts";
+import { readSmall } from "./body.ts";
 import type { GatewayContext } from "./context.ts";
-import { parseJsonBody } from "./json/parse-json-body.ts";
-import { validate } from "./json/validate.ts";
 
 /** The two fields of a body that carries a signed message. */
 export const signedMessage = {
@@ -18,6 +15,5 @@ export async function readSigned<T extends Omit<SignedMessage, "client">>(
   context: GatewayContext,
   schema: z.ZodType<T>,
 ): Promise<T & Pick<SignedMessage, "client">> {
-  const body = validate(schema, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
-  return { ...body, client: context.get("client") };
+  return { ...(await readSmall(context, schema)), client: context.get("client") };
 }

@@ -5,12 +5,9 @@ import { utcDay } from "@inference/protocol/window";
 import { offerAnswer, offerBody, withdrawalBody } from "@inference/protocol/wire/offer";
 import type * as z from "zod";
 import { nextNonce, setSignedOffer } from "../agents/signed-offer.ts";
-import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readSmallBody } from "../http/body.ts";
+import { readSmall } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
-import { parseJsonBody } from "../http/json/parse-json-body.ts";
-import { validate } from "../http/json/validate.ts";
 import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
 
@@ -66,9 +63,8 @@ type Body = { day: number; share_bps: number; nonce: number; signature: `0x${str
 
 async function takeOffer(context: GatewayContext, schema: z.ZodType<Body>): Promise<Response> {
   const agentToken = tokenOf(context);
-  const body = validate(schema, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
+  const { day, share_bps: shareBps, nonce, signature } = await readSmall(context, schema);
   const { gateway, client, at } = context.var;
-  const { day, share_bps: shareBps, nonce, signature } = body;
   await setSignedOffer(gateway, { offer: { agentToken, day, shareBps, nonce }, signature, client }, at);
   return answerOffer(context, agentToken);
 }

@@ -14,7 +14,6 @@ import type { GatewayContext } from "../http/context.ts";
 import { type BoundedMap, makeBoundedMap } from "../load/bounded-map.ts";
 import { pagePolicy } from "./dashboard-page.ts";
 import { type Endpoint, endpoint } from "./endpoint.ts";
-import { pricesInForce } from "./prices.ts";
 
 export const getOpenApi = endpoint({
   path: "/openapi.json",
@@ -120,12 +119,12 @@ const examples = new WeakMap<PriceSnapshot, Examples>();
 /** The gateway as its documentation names it. */
 function documented(gateway: Gateway): DocumentedGateway {
   const { baseUrl, chainIds } = gateway.config;
-  return { baseUrl, chainIds, hasRelay: gateway.relay !== null, ...examplesOf(pricesInForce(gateway)) };
+  return { baseUrl, chainIds, hasRelay: gateway.relay !== null, ...examplesOf(gateway.prices.known()) };
 }
 
 /** Models that are there; a name to replace while no prices are in force. */
-function examplesOf(snapshot: PriceSnapshot | null): Examples {
-  if (snapshot === null) return { model: NO_MODEL, coding: { model: NO_MODEL, contextLength: null, why: null } };
+function examplesOf(snapshot: PriceSnapshot | undefined): Examples {
+  if (snapshot === undefined) return { model: NO_MODEL, coding: { model: NO_MODEL, contextLength: null, why: null } };
   const found = examples.get(snapshot) ?? findExamples(snapshot);
   examples.set(snapshot, found);
   return found;

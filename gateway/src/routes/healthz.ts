@@ -7,7 +7,6 @@ import { healthAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
-import { pricesInForce } from "./prices.ts";
 
 type Health = "ok" | "unavailable" | "behind";
 
@@ -32,7 +31,7 @@ export const getHealth = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const [ledger, key] = await Promise.all([ledgerHealth(gateway, at), gateway.keyCheck.current()]);
-    const prices: Health = pricesInForce(gateway) === null ? "unavailable" : "ok";
+    const prices: Health = gateway.prices.known() === undefined ? "unavailable" : "ok";
     const isWell = ledger === "ok" && prices === "ok";
     // A chain that cannot be followed delays credits. Requests are still served.
     const { state: chain, block } = gateway.environment.chain.following();

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { joinBytes } from "../bytes.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readBody } from "../http/body.ts";
+import { readBody, readSmall } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
 import { parseJsonBody } from "../http/json/parse-json-body.ts";
@@ -44,7 +44,7 @@ export const postMcp = endpoint({
 /** A key must be valid if it is sent, as at GET /models. A message without a key must be small. */
 async function readMessage(context: GatewayContext): Promise<unknown> {
   const credential = presentedCredential(context);
-  if (credential === undefined) return parse(joinBytes(await readBody(context, limits.authBodyBytes, null)));
+  if (credential === undefined) return readSmall(context, mcpMessage);
   context.set("credential", credential);
   const proof = makeSenderProof(context, credential);
   await proof.prove();

@@ -6,7 +6,7 @@ import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
-import { ageS, pricesInForce } from "./prices.ts";
+import { ageS } from "./prices.ts";
 import { lastReconciled } from "./reconciliations.ts";
 
 /**
@@ -47,7 +47,7 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   // A ceiling that cannot be read now is left out.
   const ceiling = await ledger.read(ceilingPartition, { type: "ceiling", at }).catch(() => null);
   const { state, block, lagBlocks } = chain.following();
-  const prices = pricesInForce(gateway);
+  const prices = gateway.prices.known();
   const settler = environment.settler?.();
   const day = await lastReconciled(gateway).catch(() => undefined);
   const bill = day === undefined ? undefined : (JSON.parse(day.detail) as Reconciliation);

@@ -1,8 +1,7 @@
-import { fail, GatewayError } from "@inference/protocol/errors";
+import { fail } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { pricesAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
-import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
 
 export const getPrices = endpoint({
@@ -28,16 +27,6 @@ export const getPrices = endpoint({
     return context.body(text, 200, headers);
   },
 });
-
-/** Null while there are no prices, or only old ones. */
-export function pricesInForce({ prices }: Pick<Gateway, "prices">): PriceSnapshot | null {
-  try {
-    return prices.current();
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
-}
 
 /** The age of a snapshot in whole seconds. */
 export function ageS(snapshot: PriceSnapshot, atMs: number): number {

@@ -12,7 +12,7 @@ import { amounts } from "../http/money.ts";
 import { isoOrNull } from "../http/time.ts";
 import { operatorObject } from "../operator/service-settings.ts";
 import { endpoint } from "./endpoint.ts";
-import { ageS, pricesInForce } from "./prices.ts";
+import { ageS } from "./prices.ts";
 import { lastOf, recentDays } from "./reconciliations.ts";
 
 export const getStatus = endpoint({
@@ -28,7 +28,7 @@ export const getStatus = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
-    const prices = pricesInForce(gateway);
+    const prices = gateway.prices.known() ?? null;
     const days = await recentDays(gateway);
     return context.json({
       data: {

@@ -12,10 +12,8 @@ import {
 import { address } from "@inference/protocol/wire/fields";
 import { topUpAnswer, topUpBody, topUpMessageAnswer, topUpQuotesAnswer } from "@inference/protocol/wire/top-up";
 import * as z from "zod";
-import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
-import { readSmallBody } from "../http/body.ts";
-import { parseJsonBody } from "../http/json/parse-json-body.ts";
+import { readSmall } from "../http/body.ts";
 import { validate } from "../http/json/validate.ts";
 import { queryOf } from "../http/query.ts";
 import { requireRelay, withCredit } from "../top-up/relayed.ts";
@@ -55,7 +53,7 @@ export const createTopUp = endpoint({
   errors: ["not_found", "payment_refused", "invalid_signature", "chain_unavailable"],
   async handle(context) {
     const { gateway, client } = context.var;
-    const body = validate(topUpBody, parseJsonBody(await readSmallBody(context, limits.authBodyBytes)));
+    const body = await readSmall(context, topUpBody);
     const relay = requireRelay(gateway);
     return context.json({ data: await withCredit(gateway, await relay.topUp(body, client)) });
   },
