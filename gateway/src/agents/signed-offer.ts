@@ -2,12 +2,13 @@ import { MAX_NONCE_STEP } from "@inference/ledger/limits";
 import type { OfferView } from "@inference/ledger/offer";
 import { agentPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import type { Offer } from "@inference/protocol/offer";
 import { offerHash } from "@inference/protocol/offer-hash";
-import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signature";
+import type { Hex } from "@inference/protocol/plain-signature";
 import { dayNumber } from "@inference/protocol/window";
+import { isSigned } from "../auth/is-signed.ts";
 import type { Gateway } from "../gateway.ts";
 import { offerName } from "./open-offers.ts";
 
@@ -41,7 +42,11 @@ export async function setSignedOffer(gateway: Gateway, { offer, signature, clien
   }
   const computer = lowerAddress(seller.computer);
   const hash = offerHash(config.settlement, offer);
-  await requireSignature(gateway, { address: computer, hash, signature, client });
+  if (!(await isSigned(gateway, { address: computer, hash, signature, client }))) {
+    const { chainId, address } = config.settlement;
+    const domain = `chain ${chainId} and contract ${address}`;
+    fail("invalid_signature", `The agent's computer ${computer} has not signed this offer for ${domain}.`);
+  }
   const terms = { hash, day, shareBps, nonce, computer, owner: lowerAddress(seller.owner) };
   const partition = agentPartition(agentToken);
   const { status } = await environment.ledger.run(() => send(partition, { type: "setOffer", at, ...terms }));
@@ -52,19 +57,6 @@ export async function setSignedOffer(gateway: Gateway, { offer, signature, clien
   }
   await keepName(gateway, offer);
   await openOffers.changed(agentToken);
-}
-
-async function requireSignature(
-  { config, environment, contractSignatures, freeWork }: Gateway,
-  { client, ...query }: { address: Address; hash: Hex; signature: Hex; client: string | undefined },
-): Promise<void> {
-  const plain = await freeWork.run(client ?? "", () => checkPlainSignature(query));
-  if (plain === "signed") return;
-  if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
-  if (await contractSignatures(() => environment.chain.acceptsSignature(query), client)) return;
-  const { chainId, address } = config.settlement;
-  const domain = `chain ${chainId} and contract ${address}`;
-  fail("invalid_signature", `The agent's computer ${query.address} has not signed this offer for ${domain}.`);
 }
 
 function refuseDay(day: number, at: number): never {

@@ -1,10 +1,11 @@
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
-import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signature";
+import type { Hex } from "@inference/protocol/plain-signature";
 import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { hashMessage } from "viem/utils";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
+import { isSigned } from "./is-signed.ts";
 
 /**
  * Signed messages. A message has one purpose, which is in the text that the wallet showed. A message that names the key
@@ -50,12 +51,10 @@ export async function verifyKeyRequest(
   atMs: number,
 ): Promise<{ signer: Signer; resource: string }> {
   const message = readMessage(gateway.config, signed.message, atMs);
-  const endpoint = keyEndpoint(gateway.config);
+  const url = urlOf(keyEndpoint(gateway.config), purpose);
   const [resource, ...others] = message.resources;
-  if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, purpose)) {
-    const { path, example } = resourceOf(purpose);
-    const wanted = `${endpoint}${path}${example}`;
-    fail("siwe_malformed", `The message must have exactly one resource, such as ${wanted}.`);
+  if (resource === undefined || others.length > 0 || !isMeant(resource, url, purpose)) {
+    fail("siwe_malformed", `The message must have exactly one resource, such as ${url}${examples[purpose.type]}.`);
   }
   return { signer: await requireSignature(gateway, message, signed), resource };
 }
@@ -104,35 +103,16 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
   const { address } = message;
-  // A check takes 1 to 2 ms, and anyone can request many.
-  const { signature } = signed;
-  const hash = hashMessage(signed.message);
-  const check = () => checkPlainSignature({ address, hash, signature });
-  const plain = await gateway.freeWork.run(signed.client ?? "", check);
-  if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
-  // The account's own key is checked without the chain, so it works while the chain cannot be read.
-  if (plain === "other" && !(await isAcceptedByContract(gateway, message, { ...signed, hash })))
-    notSigned(gateway.config, message);
+  const { signature, client } = signed;
+  // The same address on another chain may be a contract of somebody else, who could then open this account.
+  const mayBeContract = message.chainId === gateway.config.chainIds[0];
+  const query = { address, hash: hashMessage(signed.message), signature, client, mayBeContract };
+  if (!(await isSigned(gateway, query))) notSigned(gateway.config, message);
   return {
     address: lowerAddress(address),
     nonce: message.nonce,
     nonceExpiresAt: Math.min(message.issuedAt + limits.messageMs, message.expirationTime ?? Number.POSITIVE_INFINITY),
   };
-}
-
-/**
- * Asks a contract wallet. Only on the primary chain, which has balances and capacity: the same address on another chain
- * may be a contract of somebody else, who could then open this account. Any signature of a valid message gets this far.
- * The body's limit bounds its size, and a semaphore bounds the concurrent checks, in total and for one client.
- */
-async function isAcceptedByContract(
-  { config, environment, contractSignatures }: Gateway,
-  { address, chainId }: SiweMessage,
-  { hash, signature, client }: SignedMessage & { hash: `0x${string}` },
-): Promise<boolean> {
-  const [primaryChainId] = config.chainIds;
-  if (chainId !== primaryChainId) return false;
-  return contractSignatures(() => environment.chain.acceptsSignature({ address, hash, signature }), client);
 }
 
 function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {
@@ -145,25 +125,24 @@ function keyEndpoint(config: GatewayConfig): string {
   return `${config.baseUrl}/api/v1/keys`;
 }
 
-/** Whether a resource is exactly the endpoint with the path of this purpose, and a query if the purpose has terms. */
-function isMeant(resource: string, endpoint: string, purpose: KeyPurpose): boolean {
-  const { path, example } = resourceOf(purpose);
-  const url = `${endpoint}${path}`;
-  if (!resource.startsWith(url)) return false;
-  const query = resource.slice(url.length);
-  return example === "" ? query === "" : /^(\?[^#]*)?$/.test(query);
+/** The one resource of a message for this purpose, without its query. */
+function urlOf(endpoint: string, purpose: KeyPurpose): string {
+  if (purpose.type === "create") return endpoint;
+  return `${endpoint}/${purpose.keyId}${purpose.type === "roll" ? "/roll" : ""}`;
 }
 
-/** The path below the key endpoint, and an example of its terms; empty if it has none. */
-function resourceOf(purpose: KeyPurpose): { path: string; example: string } {
-  switch (purpose.type) {
-    case "create":
-      return { path: "", example: "?name=laptop&limit=5.00&limit_reset=daily" };
-    case "roll":
-      return { path: `/${purpose.keyId}/roll`, example: "" };
-    case "terms":
-      return { path: `/${purpose.keyId}`, example: "?limit=20.00&limit_reset=daily" };
-  }
+/** Examples of queries; empty for a purpose without terms. */
+const examples = {
+  create: "?name=laptop&limit=5.00&limit_reset=daily",
+  roll: "",
+  terms: "?limit=20.00&limit_reset=daily",
+} as const;
+
+/** Whether a resource is exactly the URL, with a query if the purpose has terms. */
+function isMeant(resource: string, url: string, { type }: KeyPurpose): boolean {
+  if (!resource.startsWith(url)) return false;
+  const query = resource.slice(url.length);
+  return examples[type] === "" ? query === "" : /^(\?[^#]*)?$/.test(query);
 }
 
 /** Whether a resource is a URL of the endpoint or below it, in any spelling. */
