@@ -8,7 +8,10 @@ import type { Environment, KeyValueStore } from "../environment.ts";
  */
 type Stores = Pick<Environment, "keyValue" | "ledger">;
 
-/** The ledger has already revoked it, so a failing store refuses nothing. Revoking the key again tries again. */
+/**
+ * The ledger has already revoked it, so a failing store refuses nothing. Revoking the key again tries again. A removed
+ * webhook's id is both the id and the digest.
+ */
 export async function keepRevocation(
   { keyValue, log }: Pick<Environment, "keyValue" | "log">,
   { partition, keyId, digest, at }: { partition: Partition; keyId: string; digest: string; at: number },
@@ -18,14 +21,6 @@ export async function keepRevocation(
   } catch (error) {
     log("alert", "revocation_not_kept", { partition, keyId, error: String(error) });
   }
-}
-
-/** The same for a webhook. */
-export async function keepRemoval(
-  environment: Pick<Environment, "keyValue" | "log">,
-  { partition, webhook, at }: { partition: Partition; webhook: string; at: number },
-): Promise<void> {
-  await keepRevocation(environment, { partition, keyId: webhook, digest: webhook, at });
 }
 
 /** Revokes an account's keys, and removes its webhooks, that were revoked after the state that it was put back to. */

@@ -1,7 +1,7 @@
 import { readBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
-import { makeSenderProof } from "../inference/admission/sender-proof.ts";
+import { CredentialProof } from "../inference/admission/sender-proof.ts";
 import type { BodyParser } from "../inference/requests/body-job.ts";
 import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 
@@ -12,7 +12,7 @@ import { readBodyOf, requireParsed } from "../inference/requests/read-body.ts";
 export async function readFreeBody<Parsed>(context: GatewayContext, parser: BodyParser<Parsed>): Promise<Parsed> {
   const gateway = context.get("gateway");
   const credential = requireCredential(context);
-  const proof = makeSenderProof(context, credential);
+  const proof = new CredentialProof(context, credential);
   await proof.prove();
   const blocks = await readBody(context, gateway.config.request.chatBodyBytes, proof);
   return requireParsed(await readBodyOf(gateway, credential.partition, parser, { blocks, wantsFingerprint: false }));

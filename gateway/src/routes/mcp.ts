@@ -7,7 +7,7 @@ import type { GatewayContext } from "../http/context.ts";
 import { presentedCredential } from "../http/credential.ts";
 import { parseJsonBody } from "../http/json/parse-json-body.ts";
 import { validate } from "../http/json/validate.ts";
-import { makeSenderProof } from "../inference/admission/sender-proof.ts";
+import { CredentialProof } from "../inference/admission/sender-proof.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { answerMcp } from "./mcp-server.ts";
@@ -46,7 +46,7 @@ async function readMessage(context: GatewayContext): Promise<unknown> {
   const credential = presentedCredential(context);
   if (credential === undefined) return readSmall(context, mcpMessage);
   context.set("credential", credential);
-  const proof = makeSenderProof(context, credential);
+  const proof = new CredentialProof(context, credential);
   await proof.prove();
   const bytes = joinBytes(await readBody(context, limits.wholeBodyBytes, proof));
   if (bytes.length <= limits.parsedBodyBytes) return parse(bytes);

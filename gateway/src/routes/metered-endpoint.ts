@@ -11,7 +11,7 @@ import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
 import { refusesCredential } from "../http/identify.ts";
 import { openWebOutlet } from "../http/outlet.ts";
-import { makeSenderProof } from "../inference/admission/sender-proof.ts";
+import { CredentialProof } from "../inference/admission/sender-proof.ts";
 import type { InferenceRequest, InferenceRoute } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
 import { paidRequestOf } from "../top-up/paid-request.ts";
@@ -79,7 +79,7 @@ function handleInference(
     const gateway = context.get("gateway");
     const paid = await paidRequestOf(context);
     const credential = paid?.credential ?? (await requireOrAskPayment(context, route));
-    const proof = paid?.hasKey === false ? paymentProof(gateway) : makeSenderProof(context, credential);
+    const proof = paid?.hasKey === false ? paymentProof(gateway) : new CredentialProof(context, credential);
     try {
       const idempotencyKey = readIdempotencyKey(context);
       // The kept answer of an agent is for its present owner only.

@@ -13,7 +13,7 @@ import {
   webhookTestAnswer,
 } from "@inference/protocol/wire/webhooks";
 import * as z from "zod";
-import { keepRemoval } from "../auth/revocations.ts";
+import { keepRevocation } from "../auth/revocations.ts";
 import { json, ok } from "../docs/operation.ts";
 import { readDollarBody } from "../http/body.ts";
 import { requirePersonalSession } from "../http/identify.ts";
@@ -145,7 +145,7 @@ export const deleteWebhook = endpoint({
     const { gateway, at } = context.var;
     const { status } = await gateway.environment.ledger.run(() => send(partition, { type: "removeWebhook", id }));
     if (status === "unknown") unknownWebhook(id);
-    await keepRemoval(gateway.environment, { partition, webhook: id, at });
+    await keepRevocation(gateway.environment, { partition, keyId: id, digest: id, at });
     return context.json({ deleted: true });
   },
 });

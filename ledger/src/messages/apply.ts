@@ -1,5 +1,5 @@
 import { assertNanoUsd, isNanoUsd } from "@inference/protocol/money";
-import { makeDraft } from "../rows/draft.ts";
+import { Draft } from "../rows/draft.ts";
 import type { Change, ReadRows } from "../rows/tables.ts";
 import { lower } from "../rules/allowance.ts";
 import { hear, nameRoot, releaseHolds, seal } from "../rules/bill.ts";
@@ -102,7 +102,7 @@ export function apply<C extends Command>(
   // During a rollout a newer version may send one that this version does not know. It is sent again.
   if (rule === undefined) throw new Error(`there is no command ${command.type} in this version`);
   assertAmounts(command);
-  const draft = makeDraft(rows);
+  const draft = new Draft(rows);
   const reply = rule({ draft, rows, partition, clockMs, epoch }, command);
   return { reply, changes: draft.changes, deliveries: draft.deliveries, alerts: draft.alerts };
 }

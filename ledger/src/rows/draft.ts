@@ -5,23 +5,10 @@ import type { Change, Row, Rows, TableName, Tables } from "./tables.ts";
 /**
  * The changes of a command in progress. Its reads see its own writes. Nothing is written until the whole command has
  * succeeded, so a command that throws has changed nothing.
+ *
+ * A class, because one is made for every command, and a class makes its methods once.
  */
-export type Draft = Rows & {
-  put<T extends TableName>(table: T, row: Tables[T]): void;
-  remove(table: TableName, id: string): void;
-  /** Alerts the operator to a state that should not occur and did no harm. */
-  alert(message: string): void;
-  readonly changes: Change[];
-  readonly deliveries: Delivery[];
-  readonly alerts: string[];
-};
-
-export function makeDraft(rows: Rows): Draft {
-  return new RowDraft(rows);
-}
-
-/** A class, because one is made for every command, and a class makes its methods once. */
-class RowDraft implements Draft {
+export class Draft implements Rows {
   readonly changes: Change[] = [];
   readonly deliveries: Delivery[] = [];
   readonly alerts: string[] = [];
@@ -46,6 +33,7 @@ class RowDraft implements Draft {
     this.#write(table, id, null);
   }
 
+  /** Alerts the operator to a state that should not occur and did no harm. */
   alert(message: string): void {
     this.alerts.push(message);
   }

@@ -1,4 +1,3 @@
-import type { UsedModel } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { VerifiedCredential } from "../../auth/credentials.ts";
@@ -7,7 +6,7 @@ import { type Spender, spenderOf } from "../../auth/spender.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { InferenceRequest } from "../request.ts";
 import { type Order, usedTerms } from "../requests/order.ts";
-import { type Refused, refusedByKey, refusedError, shortOf } from "./refusal.ts";
+import { type KeyNeeds, type Refused, refusedByKey, refusedError, shortOf } from "./refusal.ts";
 
 /** The payer of a request, and its key at the provider. */
 export type Funding = {
@@ -39,10 +38,8 @@ export async function requireFunds(
   order: Order,
   { spender, moreNanoUsd = 0 }: { spender: Spender | null; moreNanoUsd?: NanoUsd },
 ): Promise<void> {
-  const refused = await exhausted(gateway, credential, {
-    ...{ at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, moreNanoUsd },
-    ...usedTerms(order),
-  });
+  const needs = { at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, ...usedTerms(order) };
+  const refused = await exhausted(gateway, credential, needs, moreNanoUsd);
   // This cause does not pass within seconds, so the retries need no jitter.
   if (refused !== null) throw refusedError(refused, order, { at, jitter: 0, spender });
 }
@@ -68,29 +65,23 @@ async function readSessionFunding(
   return { spender, upstreamKey };
 }
 
-type Needed = {
-  at: number;
-  neededNanoUsd: NanoUsd;
-  /** On its way to the balance. */
-  moreNanoUsd?: NanoUsd;
-  tokens: number;
-  /** Undefined: any. */
-  models?: readonly UsedModel[];
-};
-
 /**
  * The first budget or limit that has too little unsettled for this cost and these tokens, as a refusal; null if there
  * is none. Requests in flight do not count, and nothing is held: the reserve decides. Throws 401 for a credential that
  * is not valid now.
+ *
+ * @param moreNanoUsd On its way to the balance.
  */
 async function exhausted(
   gateway: Gateway,
   credential: VerifiedCredential,
-  { at, neededNanoUsd, moreNanoUsd = 0, tokens, models }: Needed,
+  needs: KeyNeeds,
+  moreNanoUsd: NanoUsd = 0,
 ): Promise<Refused | null> {
   const { ledger } = gateway.environment;
   const { partition } = credential;
-  const { keyId } = await readCredential(gateway.environment.ledger, credential, at);
+  const { at, neededNanoUsd } = needs;
+  const { keyId } = await readCredential(ledger, credential, at);
   if (keyId === null) return shortOf("capacity", await ledger.read(partition, { type: "capacity", at }), neededNanoUsd);
   const [balance, key] = await Promise.all([
     ledger.read(partition, { type: "balance", at }),
@@ -98,7 +89,7 @@ async function exhausted(
   ]);
   const refused = shortOf("balance", balance, neededNanoUsd, moreNanoUsd);
   if (refused !== null || key === null) return refused;
-  return refusedByKey(key, { at, neededNanoUsd, tokens, ...(models === undefined ? {} : { models }) });
+  return refusedByKey(key, needs);
 }
 
 /** For a time when not all can be served: throws 503 `overloaded` for a payer that has nothing to spend. */

@@ -5,12 +5,8 @@ import type { GatewayContext } from "../../http/context.ts";
 import { lookUpCredential } from "../../http/identify.ts";
 import { requirePayer } from "./funding.ts";
 
-export function makeSenderProof(context: GatewayContext, credential: VerifiedCredential): SenderProof {
-  return new Proof(context, credential);
-}
-
 /** A class, because one is made for every request, and a class makes its methods once. */
-class Proof implements SenderProof {
+export class CredentialProof implements SenderProof {
   readonly #context: GatewayContext;
   readonly #credential: VerifiedCredential;
   #isProven = false;

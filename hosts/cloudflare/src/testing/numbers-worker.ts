@@ -1,6 +1,6 @@
 import type { ExecutionContext } from "@cloudflare/workers-types";
 import type { Command } from "@inference/ledger/commands";
-import { makeDraft } from "@inference/ledger/draft";
+import { Draft } from "@inference/ledger/draft";
 import { columnsOf, tableNames } from "@inference/ledger/schema";
 import type { Tables } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
@@ -46,7 +46,7 @@ export class PartitionObject extends RealPartitionObject {
           const row = { ...good, id, [property]: value };
           let error: string | null = null;
           try {
-            const draft = makeDraft(this.ownRows.of(partition));
+            const draft = new Draft(this.ownRows.of(partition));
             draft.put(table, row as unknown as Tables[typeof table]);
             this.ownRows.write(partition, draft.changes);
             this.ownRows.commit();
