@@ -1,4 +1,4 @@
-import { bytesToHex, concatHex, hexToBytes, numberToHex } from "viem";
+import { bytesToHex, concatHex, type Hex, hexToBytes, numberToHex } from "viem";
 import type { Address } from "./credential.ts";
 import { type Keccak, merkleRootOf, pureKeccak } from "./merkle-tree.ts";
 import { isNanoUsd, type NanoUsd } from "./money.ts";
@@ -37,22 +37,17 @@ export function encodeChunk(records: readonly SettleRecord[]): Uint8Array {
   const names = [...new Set(records.flatMap(({ parts }) => parts.map(agentDay)))].sort();
   if (names.length > MAX_CHUNK_AGENTS) throw new RangeError(`a chunk has at most ${MAX_CHUNK_AGENTS} agents and days`);
   const indexes = new Map(names.map((name, index) => [name, index]));
-  const writer = makeWriter();
-  writer.integer(names.length, 1);
-  for (const name of names) writer.hex(name, 22);
-  for (const record of records) {
-    writeHead(writer, record);
-    for (const part of record.parts) {
-      writer.integer(indexes.get(agentDay(part)) ?? 0, 1);
-      writer.integer(part.amountNanoUsd, 8);
-    }
-  }
-  return writer.bytes();
+  const part = (each: ServedPart): Hex[] => [
+    integer(indexes.get(agentDay(each)) ?? 0, 1),
+    integer(each.amountNanoUsd, 8),
+  ];
+  const written = records.flatMap((record) => [...head(record), ...record.parts.flatMap(part)]);
+  return hexToBytes(concatHex([integer(names.length, 1), ...names, ...written]));
 }
 
 /** The bytes of an agent and a day. */
-function agentDay({ agent, day }: ServedPart): `0x${string}` {
-  return concatHex([agent.toLowerCase() as Address, numberToHex(day, { size: 2 })]);
+function agentDay({ agent, day }: ServedPart): Hex {
+  return concatHex([sized(agent.toLowerCase() as Address, 20), integer(day, 2)]);
 }
 
 /** The records of `settle`'s data, or of a `Settled` event's, which has them as booked. Throws a {@link ChunkError}. */
@@ -80,14 +75,8 @@ export function decodeChunk(data: Uint8Array): SettleRecord[] {
  * and of each part `agent 20 | day u16 | amount u64`. It is longer than 64 bytes: no inner node passes as a leaf.
  */
 export function recordLeaf(record: SettleRecord, keccak: Keccak = pureKeccak): Uint8Array {
-  const writer = makeWriter();
-  writeHead(writer, record);
-  for (const { agent, day, amountNanoUsd } of record.parts) {
-    writer.hex(agent, 20);
-    writer.integer(day, 2);
-    writer.integer(amountNanoUsd, 8);
-  }
-  return keccak(writer.bytes());
+  const parts = record.parts.flatMap((part) => [agentDay(part), integer(part.amountNanoUsd, 8)]);
+  return keccak(hexToBytes(concatHex([...head(record), ...parts])));
 }
 
 /** The root that the contract computes for booked records. */
@@ -98,40 +87,20 @@ export function chunkRoot(records: readonly SettleRecord[], keccak: Keccak = pur
   );
 }
 
-function writeHead(writer: ReturnType<typeof makeWriter>, record: SettleRecord): void {
-  writer.hex(record.account, 20);
-  writer.integer(record.beforeNanoUsd, 8);
-  writer.integer(record.amountNanoUsd, 8);
-  writer.hex(record.root, 32);
-  writer.integer(record.parts.length, 1);
+/** The bytes of a record before its parts. */
+function head({ account, beforeNanoUsd, amountNanoUsd, root, parts }: SettleRecord): Hex[] {
+  const amounts = [integer(beforeNanoUsd, 8), integer(amountNanoUsd, 8)];
+  return [sized(account, 20), ...amounts, sized(root, 32), integer(parts.length, 1)];
 }
 
-function makeWriter() {
-  const parts: Uint8Array[] = [];
-  return {
-    hex(text: `0x${string}`, size: number): void {
-      const bytes = hexToBytes(text);
-      if (bytes.length !== size) throw new RangeError(`${text} has not ${size} bytes`);
-      parts.push(bytes);
-    },
-    integer(value: number, size: number): void {
-      if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
-        throw new RangeError(`${value} does not fit ${size} bytes`);
-      }
-      const bytes = new Uint8Array(size);
-      for (let at = size - 1, rest = value; at >= 0; at--, rest = Math.floor(rest / 256)) bytes[at] = rest % 256;
-      parts.push(bytes);
-    },
-    bytes(): Uint8Array {
-      const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-      let at = 0;
-      for (const part of parts) {
-        bytes.set(part, at);
-        at += part.length;
-      }
-      return bytes;
-    },
-  };
+function sized(text: Hex, size: number): Hex {
+  if (text.length !== 2 + 2 * size) throw new RangeError(`${text} has not ${size} bytes`);
+  return text;
+}
+
+function integer(value: number, size: number): Hex {
+  if (Number.isSafeInteger(value) && value >= 0 && value < 2 ** (8 * size)) return numberToHex(value, { size });
+  throw new RangeError(`${value} does not fit ${size} bytes`);
 }
 
 function makeReader(data: Uint8Array) {
