@@ -115,48 +115,39 @@ export const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
 export const requestSettings = {
   unprovenBodyBytes: setting(
     "UNPROVEN_BODY_BYTES",
-    whole(64 * 1024)
-      .default(4 * 1024)
-      .describe("Largest body that is parsed before its credential is looked up."),
+    "Largest body that is parsed before its credential is looked up.",
+    whole(64 * 1024).default(4 * 1024),
   ),
   chatBodyBytes: setting(
     "CHAT_BODY_BYTES",
-    whole(64 * MIB, 1_024)
-      .default(8 * MIB)
-      .describe("Largest body of a chat request, and of a request with a file."),
+    "Largest body of a chat request, and of a request with a file.",
+    whole(64 * MIB, 1_024).default(8 * MIB),
   ),
   otherBodyBytes: setting(
     "OTHER_BODY_BYTES",
-    whole(64 * MIB, 1_024)
-      .default(MIB)
-      .describe("Largest body of any other paid request."),
+    "Largest body of any other paid request.",
+    whole(64 * MIB, 1_024).default(MIB),
   ),
   bodyReadMs: setting(
     "BODY_READ_MS",
-    whole(ADMITTED_WITHIN_MS - 1, 100)
-      .default(15_000)
-      .describe("Maximum time for a request body to arrive."),
+    "Maximum time for a request body to arrive.",
+    whole(ADMITTED_WITHIN_MS - 1, 100).default(15_000),
   ),
   answerMs: setting(
     "ANSWER_MS",
-    whole(limits.requestMs, 1_000)
-      .default(10 * 60_000)
-      .describe(
-        "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first MiB).",
-      ),
+    "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first MiB).",
+    whole(limits.requestMs, 1_000).default(10 * 60_000),
   ),
   streamIdleMs: setting(
     "STREAM_IDLE_MS",
-    whole(limits.requestMs, 1_000)
-      .default(120_000)
-      .describe("Maximum time without a byte from the provider during a stream. Checked every 5 s."),
+    "Maximum time without a byte from the provider during a stream. Checked every 5 s.",
+    whole(limits.requestMs, 1_000).default(120_000),
   ),
   // The stall may begin at the end of the request, and the hold lapses a minute later.
   stalledReaderMs: setting(
     "STALLED_READER_MS",
-    whole(30_000, 100)
-      .default(30_000)
-      .describe("How long a client may read less than 8 KiB/s of a waiting answer before it counts as gone."),
+    "How long a client may read less than 8 KiB/s of a waiting answer before it counts as gone.",
+    whole(30_000, 100).default(30_000),
   ),
 };
 /** Limits of one request. */
@@ -174,89 +165,86 @@ export const defaultRequestLimits: RequestLimits = {
 export const breakerSettings = {
   failures: setting(
     "UPSTREAM_BREAKER_FAILURES",
-    whole(1e6)
-      .default(10)
-      .describe("Consecutive failures, one per account, that open a model's circuit breaker. 0 disables it."),
+    "Consecutive failures, one per account, that open a model's circuit breaker. 0 disables it.",
+    whole(1e6).default(10),
   ),
   openMs: setting(
     "UPSTREAM_BREAKER_MS",
-    whole(3_600_000)
-      .default(5_000)
-      .describe("How long the circuit stays open before one request tries the model again."),
+    "How long the circuit stays open before one request tries the model again.",
+    whole(3_600_000).default(5_000),
   ),
 };
 /** The queue of a model. */
 export const queueSettings = {
   atOnce: setting(
     "UPSTREAM_MODEL_REQUESTS",
+    "Maximum concurrent requests per model at the provider. Accounts take turns. 0 disables the limit.",
     whole(1e6)
       .default(512)
-      .transform((most) => (most === 0 ? Number.POSITIVE_INFINITY : most))
-      .describe("Maximum concurrent requests per model at the provider. Accounts take turns. 0 disables the limit."),
+      .transform((most) => (most === 0 ? Number.POSITIVE_INFINITY : most)),
   ),
   waiting: setting(
     "UPSTREAM_MODEL_WAITING",
-    whole(1e6)
-      .default(1_024)
-      .describe("Maximum queued requests per model. Beyond it, the newest request of the longest queue is refused."),
+    "Maximum queued requests per model. Beyond it, the newest request of the longest queue is refused.",
+    whole(1e6).default(1_024),
   ),
   waitMs: setting(
     "UPSTREAM_MODEL_WAIT_MS",
-    whole(ADMITTED_WITHIN_MS, 1).default(20_000).describe("Maximum time of a request in the queue."),
+    "Maximum time of a request in the queue.",
+    whole(ADMITTED_WITHIN_MS, 1).default(20_000),
   ),
 };
 /** The failures of a key at the provider. */
 export const failureSettings = {
   most: setting(
     "UPSTREAM_FAILURES",
-    whole(1e6)
-      .default(18)
-      .describe("Maximum failed requests per key at the provider, below its own limit. 0 disables the limit."),
+    "Maximum failed requests per key at the provider, below its own limit. 0 disables the limit.",
+    whole(1e6).default(18),
   ),
   windowMs: setting(
     "UPSTREAM_FAILURES_MS",
-    whole(3_600_000, 1).default(30_000).describe("How long a failed request counts for UPSTREAM_FAILURES."),
+    "How long a failed request counts for UPSTREAM_FAILURES.",
+    whole(3_600_000, 1).default(30_000),
   ),
 };
+const perMinute = (preset: number) =>
+  whole(1e9)
+    .default(preset)
+    .transform((most) => (most === 0 ? null : most));
+
 export const operatorSettings = {
   accessLog: setting(
     "ACCESS_LOG",
-    z
-      .enum(["0", "1"])
-      .default("0")
-      .describe("`1` logs one line for each request, without content, account or address."),
+    "`1` logs one line for each request, without content, account or address.",
+    z.enum(["0", "1"]).default("0"),
   ),
   metricsToken: setting(
     "METRICS_TOKEN",
+    "Bearer token for /metrics. Without it, /metrics does not exist.",
     z
       .string()
       .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")
       .nullable()
-      .default(null)
-      .describe("Bearer token for /metrics. Without it, /metrics does not exist."),
+      .default(null),
   ),
   addressHeader: setting(
     "CLIENT_ADDRESS_HEADER",
+    "Header whose last entry is the client's address, as your reverse proxy sets it.",
     z
       .string()
       .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header")
       .nullable()
-      .default(null)
-      .describe("Header whose last entry is the client's address, as your reverse proxy sets it."),
+      .default(null),
   ),
   accountRequestsPerMinute: setting(
     "ACCOUNT_REQUESTS_PER_MINUTE",
-    whole(1e9)
-      .default(30_000)
-      .transform((most) => (most === 0 ? null : most))
-      .describe("Maximum requests per minute of one account or identity. 0 disables the limit."),
+    "Maximum requests per minute of one account or identity. 0 disables the limit.",
+    perMinute(30_000),
   ),
   addressRequestsPerMinute: setting(
     "ADDRESS_REQUESTS_PER_MINUTE",
-    whole(1e9)
-      .default(60_000)
-      .transform((most) => (most === 0 ? null : most))
-      .describe("Maximum requests per minute from one client address. 0 disables the limit."),
+    "Maximum requests per minute from one client address. 0 disables the limit.",
+    perMinute(60_000),
   ),
 };
 /** The operator's limits for all clients. Null: no limit. */
@@ -281,90 +269,59 @@ const aliased = z
 export const upstreamSettings = {
   profile: setting(
     "UPSTREAM_PROFILE",
-    z
-      .enum(profileNames, `must be one of ${profileNames.join(", ")}`)
-      .default("generic")
-      .describe(`The provider: ${profileNames.join(", ")}. It gives settings that are absent the values below.`),
+    `The provider: ${profileNames.join(", ")}. It gives settings that are absent the values below.`,
+    z.enum(profileNames, `must be one of ${profileNames.join(", ")}`).default("generic"),
   ),
-  baseUrl: setting(
-    "UPSTREAM_BASE_URL",
-    httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
-  ),
-  apiKey: setting("UPSTREAM_API_KEY", z.string().describe("Master key at the provider.")),
+  baseUrl: setting("UPSTREAM_BASE_URL", "URL of the provider's OpenAI-compatible API, including its version.", httpUrl),
+  apiKey: setting("UPSTREAM_API_KEY", "Master key at the provider.", z.string()),
   adminKey: setting(
     "UPSTREAM_ADMIN_KEY",
-    z
-      .string()
-      .nullable()
-      .default(null)
-      .describe("Provider key that can manage keys. With it, each identity gets its own key at the provider."),
+    "Provider key that can manage keys. With it, each identity gets its own key at the provider.",
+    z.string().nullable().default(null),
   ),
   subKeys: setting(
     "UPSTREAM_SUB_KEYS",
-    z
-      .enum(["on", "off"])
-      .default("on")
-      .describe("`off`: the provider has no key management at `/api_keys`, so UPSTREAM_ADMIN_KEY is refused."),
+    "`off`: the provider has no key management at `/api_keys`, so UPSTREAM_ADMIN_KEY is refused.",
+    z.enum(["on", "off"]).default("on"),
   ),
   catalogueShape: setting(
     "UPSTREAM_CATALOGUE",
-    z
-      .enum(["auto", "model-spec", "per-token"])
-      .default("auto")
-      .describe(
-        "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
-      ),
+    "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
+    z.enum(["auto", "model-spec", "per-token"]).default("auto"),
   ),
   probe: setting(
     "UPSTREAM_PROBE",
-    z
-      .enum(["strict", "warn", "off"])
-      .default("strict")
-      .describe(
-        "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask. With `strict`, a model whose usage exceeds its request's maximum three times is no longer served.",
-      ),
+    "Before a start on Node, the cheapest text model is asked for one token. `strict`: the gateway does not start if the provider ignores the output limit, reports no usage, or does not list a model of PRICES_FILE. `warn`: it logs an alert. `off`: it does not ask. With `strict`, a model whose usage exceeds its request's maximum three times is no longer served.",
+    z.enum(["strict", "warn", "off"]).default("strict"),
   ),
   betaModels: setting(
     "UPSTREAM_BETA_MODELS",
-    z
-      .enum(["on", "off"])
-      .default("off")
-      .describe(
-        "`on`: also offers models that the provider marks as beta. It may refuse them to a key without access.",
-      ),
+    "`on`: also offers models that the provider marks as beta. It may refuse them to a key without access.",
+    z.enum(["on", "off"]).default("off"),
   ),
   aliases: setting(
     "MODEL_ALIASES",
-    json('{"our-name":"model-id"}')
-      .pipe(z.record(z.string(), aliased))
-      .default({})
-      .describe(
-        `Additional names for models. A list of at most ${MAX_MODELS} ids has fallbacks: in chat, the next model serves if the first cannot.`,
-      ),
+    `Additional names for models. A list of at most ${MAX_MODELS} ids has fallbacks: in chat, the next model serves if the first cannot.`,
+    json('{"our-name":"model-id"}').pipe(z.record(z.string(), aliased)).default({}),
   ),
   chatExtras: setting(
     "UPSTREAM_CHAT_EXTRAS",
-    json('{"field":value}')
-      .default({})
-      .describe("Fields that are added to every chat request, for example to disable the provider's hidden prompts."),
+    "Fields that are added to every chat request, for example to disable the provider's hidden prompts.",
+    json('{"field":value}').default({}),
   ),
   chatOutputField: setting(
     "UPSTREAM_OUTPUT_FIELD",
-    z
-      .enum(["max_completion_tokens", "max_tokens"])
-      .default("max_completion_tokens")
-      .describe("The provider's name for the output limit of a chat request."),
+    "The provider's name for the output limit of a chat request.",
+    z.enum(["max_completion_tokens", "max_tokens"]).default("max_completion_tokens"),
   ),
   defaultOutputTokens: setting(
     "RESPONSES_OUTPUT_TOKENS",
-    whole(1e6, 1)
-      .default(32_768)
-      .describe(
-        "Output limit of a request to /responses that sets none. The model's maximum and the balance limit it too.",
-      ),
+    "Output limit of a request to /responses that sets none. The model's maximum and the balance limit it too.",
+    whole(1e6, 1).default(32_768),
   ),
   recordUrl: setting(
     "UPSTREAM_RECORD_URL",
+    "URL, or path below UPSTREAM_BASE_URL, where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
     z
       .string()
       .regex(/\{(id|since)\}/, "must contain {id} or {since}")
@@ -373,18 +330,12 @@ export const upstreamSettings = {
         "must be an http(s) URL with {id} and {since} after the host, or a path below UPSTREAM_BASE_URL",
       )
       .nullable()
-      .default(null)
-      .describe(
-        "URL, or path below UPSTREAM_BASE_URL, where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
-      ),
+      .default(null),
   ),
   blockedHeader: setting(
     "UPSTREAM_BLOCKED_HEADER",
-    z
-      .string()
-      .nullable()
-      .default(null)
-      .describe("Response header (value `true`) that marks an image that the provider blocked and does not bill."),
+    "Response header (value `true`) that marks an image that the provider blocked and does not bill.",
+    z.string().nullable().default(null),
   ),
 };
 export type UpstreamConfig = ValuesOf<typeof upstreamSettings> & {

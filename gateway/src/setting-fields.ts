@@ -39,11 +39,12 @@ export const anchor = z
     return { block: Number(block), hash };
   });
 
-/** The declaration of a setting: its name, and a schema with its default and its sentence for the docs. */
-export const setting = <const Name extends string, Schema extends z.ZodType>(name: Name, schema: Schema) => ({
-  name,
-  schema,
-});
+/** The declaration of a setting: its name, its sentences for the docs, and a schema with its default. */
+export const setting = <const Name extends string, Schema extends z.ZodType>(
+  name: Name,
+  about: string,
+  schema: Schema,
+) => ({ name, schema: schema.describe(about) });
 type Group = Readonly<Record<string, { name: string; schema: z.ZodType }>>;
 
 /** The values of a group of settings, by the fields of the configuration. */

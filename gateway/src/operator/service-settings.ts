@@ -2,48 +2,48 @@ import type { statusAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { httpUrl, setting, type ValuesOf } from "../setting-fields.ts";
 
-const link = (about: string) => httpUrl.nullable().default(null).describe(about);
+const link = httpUrl.nullable().default(null);
 
 /** The operator, as the dashboard names it. The links are shown to every visitor. */
 export const serviceSettings = {
   name: setting(
     "OPERATOR_NAME",
-    z
-      .string()
-      .max(40, "must have at most 40 characters")
-      .default("Inference")
-      .describe("Name of the service, in the dashboard."),
+    "Name of the service, in the dashboard.",
+    z.string().max(40, "must have at most 40 characters").default("Inference"),
   ),
   logoUrl: setting(
     "OPERATOR_LOGO_URL",
+    "Square logo in the dashboard: a URL, or a `data:` URL of a PNG, SVG or WebP image.",
     z
       .union(
         [httpUrl, z.string().regex(/^data:image\/(png|svg\+xml|webp);base64,[\w+/=]+$/)],
         "must be an http(s) URL, or `data:image/png;base64,...`, of a square image",
       )
       .nullable()
-      .default(null)
-      .describe("Square logo in the dashboard: a URL, or a `data:` URL of a PNG, SVG or WebP image."),
+      .default(null),
   ),
   support: setting(
     "OPERATOR_SUPPORT",
+    "Address for support, in the dashboard: an e-mail address or a URL.",
     z
       .union([z.email().transform((text) => `mailto:${text}`), httpUrl], "must be an e-mail address or an http(s) URL")
       .nullable()
-      .default(null)
-      .describe("Address for support, in the dashboard: an e-mail address or a URL."),
+      .default(null),
   ),
   termsUrl: setting(
     "OPERATOR_TERMS_URL",
-    link("URL of the terms of service. Without it the dashboard says that the terms are not set."),
+    "URL of the terms of service. Without it the dashboard says that the terms are not set.",
+    link,
   ),
   privacyUrl: setting(
     "OPERATOR_PRIVACY_URL",
-    link("URL of the privacy policy. Without it the dashboard says that it is not set."),
+    "URL of the privacy policy. Without it the dashboard says that it is not set.",
+    link,
   ),
   onRampUrl: setting(
     "ON_RAMP_URL",
-    link("URL of a service that sells the chains' stablecoin for a card payment. Without it the dashboard names none."),
+    "URL of a service that sells the chains' stablecoin for a card payment. Without it the dashboard names none.",
+    link,
   ),
 };
 export type ServiceConfig = ValuesOf<typeof serviceSettings>;

@@ -6,25 +6,18 @@ import { setting } from "../setting-fields.ts";
 export const billingSettings = {
   url: setting(
     "UPSTREAM_BILLING_URL",
+    "URL, or path below UPSTREAM_BASE_URL, of the provider's record of its charges for the UTC day {day}, or from {start} to before {end} (in Unix seconds {start_s}, {end_s}). Read once a day with UPSTREAM_BILLING_KEY.",
     z
       .string()
       .regex(/^(\/|https?:\/\/)/, "must be an http(s) URL, or a path below UPSTREAM_BASE_URL")
       .regex(/\{(day|start|start_s)\}/, "must contain {day}, {start} or {start_s}")
       .nullable()
-      .default(null)
-      .describe(
-        "URL, or path below UPSTREAM_BASE_URL, of the provider's record of its charges for the UTC day {day}, or from {start} to before {end} (in Unix seconds {start_s}, {end_s}). Read once a day with UPSTREAM_BILLING_KEY.",
-      ),
+      .default(null),
   ),
   key: setting(
     "UPSTREAM_BILLING_KEY",
-    z
-      .string()
-      .nullable()
-      .default(null)
-      .describe(
-        "Key for UPSTREAM_BILLING_URL, usually one for administrators. With it, each day's charges of the provider are compared with its list prices.",
-      ),
+    "Key for UPSTREAM_BILLING_URL, usually one for administrators. With it, each day's charges of the provider are compared with its list prices.",
+    z.string().nullable().default(null),
   ),
 };
 
