@@ -16,7 +16,7 @@ import { type Funding, fundingOf, requireFunds } from "./admission/funding.ts";
 import { type Held, takeHold } from "./admission/take-hold.ts";
 import { CallTrace } from "./call-trace.ts";
 import { type Conclusion, conclude, type Ended, type Ending, unsent, withoutCharge } from "./charge/conclusion.ts";
-import { countedOf, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
+import { endCommand, holdDetail, receiptDetail, signReceipt } from "./charge/receipt.ts";
 import { GivenUp, startDeadline } from "./deadline.ts";
 import type { InferenceRequest, InferenceRoute } from "./request.ts";
 import { nextModel } from "./requests/find-model.ts";
@@ -353,11 +353,7 @@ export class Call {
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const receipt = receiptDetail(this, ending, conclusion);
     const at = environment.clock.now();
-    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), ...countedOf(receipt) };
-    const command =
-      outcome === "settle"
-        ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...end } as const)
-        : ({ type: "release", ...end } as const);
+    const command = endCommand({ id, at }, conclusion, receipt);
     const reply = await environment.ledger.run(() => sendHeard(this.#chain, this.#owner, command), options);
     const { status } = reply;
     if (status === "unheard") throw new LedgerUnavailable(CHAIN_UNREAD);

@@ -8,7 +8,7 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, countedOf, type ReceiptDetail } from "../inference/charge/receipt.ts";
+import { type AnswerDetail, endCommand, type ReceiptDetail } from "../inference/charge/receipt.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
 import { parseUsage, type TokenUsage } from "../pricing/usage.ts";
@@ -116,11 +116,8 @@ async function sweepHold(
   const bill = recorded?.chargeNanoUsd ?? hold.heldNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold);
-  const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), ...countedOf(receipt) };
-  const command =
-    chargeNanoUsd > 0
-      ? ({ type: "settle", ...end, chargeNanoUsd, snapshot: detail.snapshot } as const)
-      : ({ type: "release", ...end } as const);
+  const outcome = chargeNanoUsd > 0 ? "settle" : "release";
+  const command = endCommand({ id: hold.id, at }, { outcome, chargeNanoUsd, lossNanoUsd }, receipt);
   const chain = chainPartition(gateway.config.settlement.chainId);
   const { status } = await ledger.run(() => sendHeard(chain, partition, command), { untilDurable: true });
   if (status === "unheard") return false;

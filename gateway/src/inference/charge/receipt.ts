@@ -63,8 +63,20 @@ function whyOf(ending: Ending): string | null {
   return ending.givenUp ? "the answer was not read to its end" : null;
 }
 
+/** The command that ends a hold with a receipt: with its charge, or free. */
+export function endCommand(
+  end: { id: string; at: number },
+  { outcome, chargeNanoUsd, lossNanoUsd }: Pick<Conclusion, "outcome" | "chargeNanoUsd" | "lossNanoUsd">,
+  receipt: ReceiptDetail,
+) {
+  const ended = { ...end, lossNanoUsd, detail: JSON.stringify(receipt), ...countedOf(receipt) };
+  return outcome === "settle"
+    ? ({ type: "settle", chargeNanoUsd, snapshot: receipt.snapshot, ...ended } as const)
+    : ({ type: "release", ...ended } as const);
+}
+
 /** A receipt's addition to the totals of its day, and the tokens of its key's limit; without a usage the ledger's. */
-export function countedOf({ model, usage, tag }: ReceiptDetail): { tally: Tally; tokens?: number } {
+function countedOf({ model, usage, tag }: ReceiptDetail): { tally: Tally; tokens?: number } {
   const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
   const tally: Tally = { model, promptTokens, completionTokens };
   if (tag !== undefined) tally.tag = tag;
