@@ -9,27 +9,21 @@ export type AnthropicError = {
 
 export function anthropicError(error: ErrorBody["error"], requestId: string): AnthropicError {
   const { type: _, message, ...more } = error;
-  const type = TYPES[errorTable[error.code].status] ?? "api_error";
+  const { status } = errorTable[error.code];
+  const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
   // Claude Code shortens the conversation when it reads these words.
   const words = error.code === "context_length_exceeded" ? `prompt is too long: ${message}` : message;
   return { type: "error", error: { type, message: words, ...more }, request_id: requestId };
 }
 
 const TYPES: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
   401: "authentication_error",
   402: "billing_error",
   403: "permission_error",
   404: "not_found_error",
-  405: "invalid_request_error",
   408: "timeout_error",
-  409: "invalid_request_error",
   413: "request_too_large",
-  415: "invalid_request_error",
-  422: "invalid_request_error",
   429: "rate_limit_error",
-  500: "api_error",
-  502: "api_error",
   503: "overloaded_error",
   504: "timeout_error",
 };
