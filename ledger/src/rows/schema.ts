@@ -26,11 +26,6 @@ const indexes = {
   due_bill: "bill_row (partition) WHERE due_at IS NOT NULL",
 };
 
-/** `CREATE TABLE` and `CREATE INDEX` statements for an empty database. */
-export function createStatements(): string[] {
-  return missingStatements([]);
-}
-
 /** The tables of a database with their columns, and its indexes. */
 export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_master AS entry
   LEFT JOIN pragma_table_info(entry.name) AS part`;
@@ -39,7 +34,7 @@ export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_m
  * The statements that add missing tables, columns and indexes to a database. An added column must be nullable: existing
  * rows have null in it, and SQLite refuses any other.
  *
- * @param stored The result of `STORED_SCHEMA`.
+ * @param stored The result of `STORED_SCHEMA`; of an empty database, no rows.
  */
 export function missingStatements(stored: readonly Readonly<Record<string, unknown>>[]): string[] {
   const parts = Map.groupBy(stored, ({ name }) => name);
