@@ -1,6 +1,7 @@
 import type { AttoUsd, Model, ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
 import { parseDecimal } from "@inference/protocol/money";
 import * as z from "zod";
+import { present } from "./item.ts";
 
 /**
  * The operator's own price file, for a provider whose catalogue has no prices (`overlay.ts` lays it over that catalogue):
@@ -134,18 +135,8 @@ function priceOf(row: Row): Price {
   }
 }
 
-type ListedRates = {
-  input: AttoUsd;
-  output: AttoUsd;
-  cache_read?: AttoUsd | undefined;
-  cache_write?: AttoUsd | undefined;
-};
+type ListedRates = z.infer<z.ZodObject<typeof rates>>;
 
-function ratesOf(listed: ListedRates): TokenRates {
-  return {
-    input: listed.input,
-    output: listed.output,
-    ...(listed.cache_read === undefined ? {} : { cacheRead: listed.cache_read }),
-    ...(listed.cache_write === undefined ? {} : { cacheWrite: listed.cache_write }),
-  };
+function ratesOf({ input, output, cache_read: cacheRead, cache_write: cacheWrite }: ListedRates): TokenRates {
+  return present<TokenRates>({ input, output, cacheRead, cacheWrite });
 }
