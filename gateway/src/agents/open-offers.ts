@@ -10,7 +10,7 @@ import { DAY_MS, utcDay } from "@inference/protocol/window";
 import type { Spender } from "../auth/spender.ts";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 import type { Semaphore } from "../load/semaphore.ts";
 import { makeSingleFlight } from "../load/single-flight.ts";
 import type { KeyRecords } from "../upstream/key-records.ts";
@@ -68,7 +68,7 @@ export function makeOpenOffers(
 ): OpenOffers {
   const { background, chain, clock, keyValue, ledger, log } = environment;
   const once = makeSingleFlight<void>(environment);
-  const resting = makeBoundedMap<Address, number>(MAX_OFFERS);
+  const resting = new BoundedMap<Address, number>(MAX_OFFERS);
   let open = new Map<Address, OpenOffer>();
   let refreshedAt = 0;
   let lastInTurn = "";

@@ -2,7 +2,7 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 import type { Semaphore } from "../load/semaphore.ts";
 import { makeSingleFlight } from "../load/single-flight.ts";
 
@@ -24,7 +24,7 @@ type Ownership = { owner: Address | null; readAt: number };
 
 export function makeAgentOwners(environment: Environment, chainReads: Semaphore): AgentOwners {
   const { chain, clock } = environment;
-  const remembered = makeBoundedMap<Address, Ownership>(MAX_REMEMBERED);
+  const remembered = new BoundedMap<Address, Ownership>(MAX_REMEMBERED);
   const once = makeSingleFlight<Address | null>(environment);
 
   function read(agentToken: Address, client: string | undefined): Promise<Address | null> {

@@ -12,7 +12,7 @@ import {
   SECRET_BYTES,
 } from "@inference/protocol/credential";
 import type { Random } from "../environment.ts";
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 
 /** A credential with a valid checksum: this gateway issued it. It may be revoked or expired. */
 export type VerifiedCredential = {
@@ -42,8 +42,8 @@ export function makeCredentials(secret: Uint8Array, random: Random, previous?: U
   const hmac = (purpose: string, text: string): Buffer =>
     createHmac("sha256", secret).update(purpose).update(text).digest();
   const checksum = (body: string): string => encodeBase32(hmac("credential:", body).subarray(0, CHECKSUM_BYTES));
-  const verified = makeBoundedMap<string, VerifiedCredential>(MAX_REMEMBERED);
-  const pseudonyms = makeBoundedMap<string, string>(MAX_REMEMBERED);
+  const verified = new BoundedMap<string, VerifiedCredential>(MAX_REMEMBERED);
+  const pseudonyms = new BoundedMap<string, string>(MAX_REMEMBERED);
 
   function check(text: string): VerifiedCredential | undefined {
     const credential = parseCredential(text);

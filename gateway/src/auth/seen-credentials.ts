@@ -1,4 +1,4 @@
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 
 /**
  * Credentials by digest, with the last answer of their partition. Requests with a refused credential do not
@@ -19,8 +19,8 @@ export type SeenCredentials = {
 const MAX_REMEMBERED = 10_000;
 
 export function makeSeenCredentials(): SeenCredentials {
-  const good = makeBoundedMap<string, number>(MAX_REMEMBERED);
-  const refused = makeBoundedMap<string, true>(MAX_REMEMBERED);
+  const good = new BoundedMap<string, number>(MAX_REMEMBERED);
+  const refused = new BoundedMap<string, true>(MAX_REMEMBERED);
   return {
     isGood: (digest) => good.has(digest),
     wasGoodSince: (digest, at) => (good.get(digest) ?? Number.NEGATIVE_INFINITY) >= at,

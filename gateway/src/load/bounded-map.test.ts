@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { makeBoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 test("never more entries than the maximum, and the one set longest ago goes first", () => {
-  const map = makeBoundedMap<number, string>(3);
+  const map = new BoundedMap<number, string>(3);
   for (let key = 0; key < 100; key++) {
     map.set(key, String(key));
     assert.ok(map.size <= 3);
@@ -15,7 +15,7 @@ test("never more entries than the maximum, and the one set longest ago goes firs
 });
 
 test("a key that is set again is the newest, and evicts nobody", () => {
-  const map = makeBoundedMap<string, number>(2);
+  const map = new BoundedMap<string, number>(2);
   map.set("a", 1);
   map.set("b", 2);
   map.set("a", 3);
@@ -25,7 +25,7 @@ test("a key that is set again is the newest, and evicts nobody", () => {
 });
 
 test("reading makes nothing newer, and a deleted entry leaves room", () => {
-  const map = makeBoundedMap<string, number>(2);
+  const map = new BoundedMap<string, number>(2);
   map.set("a", 1);
   map.set("b", 2);
   map.get("a");

@@ -1,5 +1,5 @@
 import type { OperatorConfig } from "../config.ts";
-import { type BoundedMap, makeBoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 import { ModelUnavailable } from "./model-unavailable.ts";
 
 /**
@@ -93,7 +93,7 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
 }
 
 function newTrouble(mostFailures: number): Trouble {
-  return { failures: 0, accounts: makeBoundedMap(mostFailures), openUntil: 0, triedAt: null };
+  return { failures: 0, accounts: new BoundedMap(mostFailures), openUntil: 0, triedAt: null };
 }
 
 const neverOpen: Breaker = {

@@ -1,7 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import { limits, type OperatorConfig } from "../config.ts";
 import type { Clock } from "../environment.ts";
-import { makeBoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 /**
  * Keeps the failed requests of each key at the provider below the number at which the provider blocks the key. All
@@ -55,7 +55,7 @@ export function makeFailureBudget(budget: OperatorConfig["failures"], clock: Clo
   const { most, windowMs } = budget ?? { most: Number.POSITIVE_INFINITY, windowMs: 0 };
   const mostEach = Math.ceil((most * 2) / 3);
   const mostCausedEach = Math.min(limits.causedFailures, mostEach);
-  const keys = makeBoundedMap<string, KeyState>(MAX_KEYS);
+  const keys = new BoundedMap<string, KeyState>(MAX_KEYS);
   let readAt = clock.now();
   let time = 0;
 

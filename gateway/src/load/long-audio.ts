@@ -1,7 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { GatewayConfig } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeBoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 /**
  * Counts, by account, the files of which the provider reported more audio than they hold. A client can forge such a
@@ -21,7 +21,7 @@ export function makeLongAudio(
   { upstream }: { upstream: Pick<GatewayConfig["upstream"], "probe"> },
   { log }: Pick<Environment, "log">,
 ): LongAudio {
-  const reports = makeBoundedMap<string, number>(MAX_ACCOUNTS);
+  const reports = new BoundedMap<string, number>(MAX_ACCOUNTS);
   return {
     check(account) {
       if ((reports.get(account) ?? 0) < MOST_REPORTS) return;

@@ -1,5 +1,5 @@
 import type { Clock } from "../environment.ts";
-import { makeBoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 /**
  * Paces the requests of a model by what the provider says is left of a key's requests. While nothing is left, requests
@@ -31,7 +31,7 @@ const LONGEST_PERIOD_MS = 3_600_000;
 const MAX_ENTRIES = 10_000;
 
 export function makePace(clock: Clock): Pace {
-  const entries = makeBoundedMap<string, Known>(MAX_ENTRIES);
+  const entries = new BoundedMap<string, Known>(MAX_ENTRIES);
 
   function knownOf(key: string, model: string): Known {
     const name = `${key} ${model}`;

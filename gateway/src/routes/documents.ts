@@ -11,7 +11,7 @@ import { makeSkill } from "../docs/skill-text.ts";
 import type { Gateway } from "../gateway.ts";
 import { type ConstantText, sendConstant } from "../http/constant-text.ts";
 import type { GatewayContext } from "../http/context.ts";
-import { type BoundedMap, makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 import { pagePolicy } from "./dashboard-page.ts";
 import { type Endpoint, endpoint } from "./endpoint.ts";
 
@@ -103,7 +103,7 @@ function sendMade(
   const gateway = context.get("gateway");
   const at = documented(gateway);
   const key = `${name} of ${JSON.stringify(at)}`;
-  const texts = made.get(gateway) ?? makeBoundedMap<string, ConstantText>(32);
+  const texts = made.get(gateway) ?? new BoundedMap<string, ConstantText>(32);
   made.set(gateway, texts);
   const text = texts.get(key) ?? { text: make(at) };
   // Each model name has its own texts. The last 32 are kept.

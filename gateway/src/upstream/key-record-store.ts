@@ -2,7 +2,7 @@ import * as z from "zod";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { parseJson } from "../json-object.ts";
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 
 /** A key at the provider, made for one identity under the master key. Its secret is sealed. */
 const subKeySchema = z.object({
@@ -40,7 +40,7 @@ export function makeKeyRecordStore({
   log,
   background,
 }: Pick<Environment, "keyValue" | "log" | "background">): KeyRecordStore {
-  const unkept = makeBoundedMap<string, KeyRecord>(MAX_UNKEPT);
+  const unkept = new BoundedMap<string, KeyRecord>(MAX_UNKEPT);
   const writing = new Set<string>();
 
   /** One write of a name at a time, so that an older record never replaces a newer one. */

@@ -1,4 +1,4 @@
-import { makeBoundedMap } from "../load/bounded-map.ts";
+import { BoundedMap } from "../load/bounded-map.ts";
 
 /**
  * Finds keys of ours in what the provider writes, in any of these writings, in upper or lower case:
@@ -65,7 +65,7 @@ export type SecretFilters = (keyInUse: string) => SecretFilter;
 const MAX_FILTERS = 256;
 
 export function makeSecretFilters(always: readonly string[]): SecretFilters {
-  const filters = makeBoundedMap<string, SecretFilter>(MAX_FILTERS);
+  const filters = new BoundedMap<string, SecretFilter>(MAX_FILTERS);
   return (keyInUse) => {
     const known = filters.get(keyInUse);
     if (known !== undefined) return known;
