@@ -30,6 +30,7 @@ const order = {
   upstreamBody: "{}",
   model: { id: MODEL, features: {} },
   stream: false,
+  hold: { maxNanoUsd: 5 },
   quote: {
     maxNanoUsd: 5,
     snapshotId: "prices",

@@ -79,7 +79,7 @@ export class Call {
     this.route = request.route;
     this.tag = request.tag;
     this.order = order;
-    this.heldNanoUsd = (order.hold ?? order.quote).maxNanoUsd;
+    this.heldNanoUsd = order.hold.maxNanoUsd;
     this.spender = spender;
     this.availableNanoUsd = availableNanoUsd;
     this.#ownKey = upstreamKey;

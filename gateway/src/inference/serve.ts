@@ -83,7 +83,7 @@ async function pay(
   request: InferenceRequest,
   { order, paid, claim }: { order: WrittenOrder; paid: PaidRequest; claim: Claim },
 ): Promise<void> {
-  const needs = { neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, ...usedTerms(order) };
+  const needs = { neededNanoUsd: order.hold.maxNanoUsd, ...usedTerms(order) };
   if (paid.hasKey) await requireFunds(gateway, request, order, { spender: null, moreNanoUsd: paid.paidNanoUsd });
   else requireCovered(paid, needs.neededNanoUsd);
   await paid.settle({ needs, fingerprint: `0x${claim.fingerprint}`, clientGone: request.clientGone });

@@ -14,7 +14,7 @@ type ChatQuote = Pick<HoldTerms, "maxNanoUsd" | "bound"> & { model: string; snap
 const parser: BodyParser<ChatQuote> = {
   name: "quote",
   parse(body, context) {
-    const { model, quote, hold = quote } = makeOrder(parseChatOrder(body, context));
+    const { model, quote, hold } = makeOrder(parseChatOrder(body, context));
     const { maxNanoUsd, bound } = hold;
     return { model: model.id, snapshotId: quote.snapshotId, maxNanoUsd, ...(bound === undefined ? {} : { bound }) };
   },

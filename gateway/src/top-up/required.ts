@@ -74,7 +74,6 @@ async function priceOf(context: GatewayContext, route: InferenceRoute): Promise<
   const nobody = accountPartition(zeroAddress);
   return gateway.freeWork.run(context.var.client ?? "", async () => {
     const read = await readBodyOf(gateway, nobody, route, { blocks, wantsFingerprint: false });
-    const { hold, quote } = makeOrder(requireParsed(read));
-    return (hold ?? quote).maxNanoUsd;
+    return makeOrder(requireParsed(read)).hold.maxNanoUsd;
   });
 }

@@ -38,7 +38,7 @@ export async function requireFunds(
   order: Order,
   { spender, moreNanoUsd = 0 }: { spender: Spender | null; moreNanoUsd?: NanoUsd },
 ): Promise<void> {
-  const needs = { at, neededNanoUsd: (order.hold ?? order.quote).maxNanoUsd, ...usedTerms(order) };
+  const needs = { at, neededNanoUsd: order.hold.maxNanoUsd, ...usedTerms(order) };
   const refused = await exhausted(gateway, credential, needs, moreNanoUsd);
   // This cause does not pass within seconds, so the retries need no jitter.
   if (refused !== null) throw refusedError(refused, order, { at, jitter: 0, spender });

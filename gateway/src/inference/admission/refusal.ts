@@ -171,7 +171,7 @@ export function refusedError(
 ): GatewayError {
   switch (refused.status) {
     case "refused":
-      return refusalError(refused.refusal, order.hold ?? order.quote, jitter, spender);
+      return refusalError(refused.refusal, order.hold, jitter, spender);
     case "limited":
       return excessError(refused.excess, mostTokens(order).quote, at, jitter);
     case "model_not_allowed":

@@ -32,8 +32,7 @@ export async function takeHold(
   const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
-  const hold = order.hold ?? order.quote;
-  const amountNanoUsd = hold.maxNanoUsd;
+  const amountNanoUsd = order.hold.maxNanoUsd;
   const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
   const reservation = {
     id,

@@ -55,12 +55,12 @@ test("each model has a body of its own, without the list, and the hold covers th
     ],
   );
   const most = orders.map(({ quote }) => quote.maxNanoUsd);
-  assert.equal(order.hold?.maxNanoUsd, Math.max(...most));
-  assert.equal(order.hold?.maxNanoUsd, most[1]);
-  const affordable = order.hold?.affordableTokens(most[1] ?? 0);
+  assert.equal(order.hold.maxNanoUsd, Math.max(...most));
+  assert.equal(order.hold.maxNanoUsd, most[1]);
+  const affordable = order.hold.affordableTokens(most[1] ?? 0);
   assert.equal(affordable, 9, "what the dearest affords");
   // A hold of what is left is for the models that are left.
-  assert.equal(order.fallback?.fallback?.hold, undefined);
+  assert.equal(order.fallback?.fallback?.hold, orders[2]?.quote);
 });
 
 test("a list that cannot be served as a whole is refused, with the name that is the cause", () => {

@@ -14,7 +14,7 @@ export function makeOrder(parsed: ParsedOrder): WrittenOrder {
   return {
     ...fields,
     quote,
-    ...(fallback === undefined ? {} : { fallback, hold: holdForEither(quote, fallback.hold ?? fallback.quote) }),
+    ...(fallback === undefined ? { hold: quote } : { fallback, hold: holdForEither(quote, fallback.hold) }),
     ...(format === undefined ? {} : { format }),
     ...(leastTokens === undefined || terms.kind !== "text"
       ? {}

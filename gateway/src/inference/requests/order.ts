@@ -52,8 +52,8 @@ export type Order = OrderFields & {
   format?: AnswerFormat;
   /** The same request for the next model, which is tried if this one cannot serve it. */
   fallback?: WrittenOrder;
-  /** The terms of the hold. Undefined: the request has no fallback, and the quote's maximum is held. */
-  hold?: HoldTerms;
+  /** The terms of the hold, which covers each of its models: those of the quote if there is one. */
+  hold: HoldTerms;
   /** The models that could not serve the request, in order. */
   tried?: readonly TriedModel[];
 };
