@@ -4,7 +4,7 @@ import type { Hearing, PostingTerms, Statement, Unheard } from "../messages/comm
 import { isAccount } from "../messages/partition.ts";
 import type { BillRow, ReadRows, ReceiptRow, Rows, UseRow } from "../rows/tables.ts";
 import { distrustAllowances, holdsNow } from "./allowance.ts";
-import { counterOf } from "./budget.ts";
+import { counterOf, LINE } from "./budget.ts";
 import { DUST_MS, TELL_AGAIN_MS } from "./limits.ts";
 import { mostActivated, noticeHeard } from "./notice.ts";
 import type { Place, Rule } from "./place.ts";
@@ -304,6 +304,3 @@ export function usesOf(
     return { ...use, endsAtNanoUsd: positionOf(use.id), keyId };
   });
 }
-
-/** The counter of the balance: its settled amount is where the line ends. */
-export const LINE = "balance@0";

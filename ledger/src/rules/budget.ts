@@ -39,10 +39,13 @@ export function keyBudget(keyId: string, window?: Window): string {
   return window === undefined ? `key:${keyId}` : `key:${keyId}:${window}`;
 }
 
+/** The counter of the balance: its settled amount is where the line of charges ends. */
+export const LINE = "balance@0";
+
 /** @param holds The account's. */
 export function balanceOf(rows: Rows, holds: readonly ReceiptRow[]): CountedBudget {
   const limitNanoUsd = rows.get("budget", "balance")?.limitNanoUsd ?? 0;
-  const { settledNanoUsd } = counterOf(rows, "balance@0");
+  const { settledNanoUsd } = counterOf(rows, LINE);
   return { name: "balance", window: "lifetime", limitNanoUsd, settledNanoUsd, heldNanoUsd: sumOf(holds) };
 }
 

@@ -4,7 +4,7 @@ import { NEAR_LIMIT_PERCENT } from "@inference/protocol/webhook";
 import { windowEnd } from "@inference/protocol/window";
 import type { AccountEvent, Notice, NoticeTry, Refusal, Webhook } from "../messages/commands.ts";
 import type { KeyRow, ReceiptRow, Rows } from "../rows/tables.ts";
-import { counterOf, shareOf } from "./budget.ts";
+import { counterOf, LINE, shareOf } from "./budget.ts";
 import { limitCounterId, limitsOf } from "./key-limits.ts";
 import { NOTICE_LOG_MS, NOTICE_WAITS_MS } from "./limits.ts";
 import type { Place, Rule } from "./place.ts";
@@ -55,7 +55,7 @@ function noticeBalance(place: Place, webhooks: readonly Webhook[]): void {
   for (const webhook of webhooks) {
     const { thresholdNanoUsd } = webhook;
     if (thresholdNanoUsd === null || before < thresholdNanoUsd || after >= thresholdNanoUsd) continue;
-    const { settledNanoUsd } = counterOf(place.draft, "balance@0");
+    const { settledNanoUsd } = counterOf(place.draft, LINE);
     add(place, [webhook], `balance_${settledNanoUsd}`, {
       type: "balance.low",
       balanceNanoUsd: after,
@@ -66,7 +66,7 @@ function noticeBalance(place: Place, webhooks: readonly Webhook[]): void {
 
 /** The unspent balance of an account, also while the chain is read again. Holds do not count. */
 function unspent(rows: Rows): NanoUsd {
-  return Math.max(0, mostActivated(rows) - counterOf(rows, "balance@0").settledNanoUsd);
+  return Math.max(0, mostActivated(rows) - counterOf(rows, LINE).settledNanoUsd);
 }
 
 /** The highest total of activations that the account ever heard. */
