@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import { chunkRoot, decodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
+import { decodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import { merkleProof, merkleRootOf, pureKeccak, verifyProof } from "@inference/protocol/merkle-tree";
+import { merkleRootOf, merkleTree, pureKeccak, verifyProof } from "@inference/protocol/merkle-tree";
 import { chargedOf, makeLeafOf, type SettledUse } from "@inference/protocol/use-leaf";
 import {
   bytesToHex,
@@ -59,15 +59,15 @@ test("the settlement contract and our functions make the same leaves and roots, 
   const [, record] = records;
   assert.ok(record !== undefined);
   assert.deepEqual([record.beforeNanoUsd, record.amountNanoUsd], [BEFORE, 2_500]);
-  assert.equal(bytesToHex(chunkRoot(records)), chunk.args.root);
+  const tree = merkleTree(
+    records.map((one) => recordLeaf(one)),
+    pureKeccak,
+  );
+  assert.equal(tree.root && bytesToHex(tree.root), chunk.args.root);
   const stored = { ...contract, functionName: "blockOf", args: [chunk.args.root] } as const;
   assert.equal(await reader.readContract(stored), chunk.blockNumber);
 
-  const recordProof = merkleProof(
-    records.map((one) => recordLeaf(one)),
-    1,
-    pureKeccak,
-  );
+  const recordProof = tree.proofOf(1);
   const verified = (use: SettledUse, proof: readonly Uint8Array[], one: SettleRecord = record) =>
     reader.readContract({
       ...{ ...contract, functionName: "verify" },
@@ -79,7 +79,7 @@ test("the settlement contract and our functions make the same leaves and roots, 
       ],
     });
   for (const [index, use] of stated.entries()) {
-    const [leaf, proof] = [leaves[index] ?? new Uint8Array(), merkleProof(leaves, index, pureKeccak)];
+    const [leaf, proof] = [leaves[index] ?? new Uint8Array(), merkleTree(leaves, pureKeccak).proofOf(index)];
     const hash = await reader.readContract({ ...contract, functionName: "leafOf", args: [onChain(use)] });
     assert.equal(hash, bytesToHex(leaf));
     assert.ok(verifyProof(hexToBytes(root), leaf, proof));

@@ -1,6 +1,6 @@
 import { bytesToHex, concatHex, type Hex, hexToBytes, numberToHex } from "viem";
 import type { Address } from "./credential.ts";
-import { type Keccak, merkleRootOf, pureKeccak } from "./merkle-tree.ts";
+import { type Keccak, pureKeccak } from "./merkle-tree.ts";
 import { isNanoUsd, type NanoUsd } from "./money.ts";
 
 /** A debit of one account from a known total, as asked of `settle` or as booked by it. */
@@ -77,14 +77,6 @@ export function decodeChunk(data: Uint8Array): SettleRecord[] {
 export function recordLeaf(record: SettleRecord, keccak: Keccak = pureKeccak): Uint8Array {
   const parts = record.parts.flatMap((part) => [agentDay(part), integer(part.amountNanoUsd, 8)]);
   return keccak(hexToBytes(concatHex([...head(record), ...parts])));
-}
-
-/** The root that the contract computes for booked records. */
-export function chunkRoot(records: readonly SettleRecord[], keccak: Keccak = pureKeccak): Uint8Array {
-  return merkleRootOf(
-    records.map((record) => recordLeaf(record, keccak)),
-    keccak,
-  );
 }
 
 /** The bytes of a record before its parts. */

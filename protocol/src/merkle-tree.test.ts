@@ -6,7 +6,7 @@ import { SimpleMerkleTree } from "@openzeppelin/merkle-tree";
 import fc from "fast-check";
 import { bytesToHex } from "viem";
 import { makeKeccak } from "./keccak-wasm.ts";
-import { makeMerkleRoot, merkleProof, merkleRootOf, pureKeccak, verifyProof } from "./merkle-tree.ts";
+import { makeMerkleRoot, merkleRootOf, merkleTree, pureKeccak, verifyProof } from "./merkle-tree.ts";
 import { runs } from "./testing/seed.ts";
 
 const keccak = await makeKeccak();
@@ -32,7 +32,7 @@ test("the streamed root is that of the tree level by level, and OpenZeppelin ver
       const root = merkleRootOf(leaves, keccak);
       assert.deepEqual(root, rootByLevels(leaves));
       for (const [index, leaf] of leaves.entries()) {
-        const proof = merkleProof(leaves, index, keccak);
+        const proof = merkleTree(leaves, keccak).proofOf(index);
         assert.ok(verifyProof(root, leaf, proof));
         assert.ok(
           SimpleMerkleTree.verify(
@@ -72,7 +72,7 @@ test("the order of the leaves counts: two of different pairs that change places 
 test("a proof is for one leaf and one root, and nodes of another size prove nothing", () => {
   const leaves = Array.from({ length: 7 }, (_, index) => leafAt(index));
   const root = merkleRootOf(leaves, keccak);
-  const proof = merkleProof(leaves, 2, keccak);
+  const proof = merkleTree(leaves, keccak).proofOf(2);
   assert.ok(verifyProof(root, leafAt(2), proof));
   assert.equal(verifyProof(root, leafAt(3), proof.slice(1)), false);
   assert.equal(verifyProof(root, leafAt(2), proof.slice(1)), false);
@@ -84,7 +84,7 @@ test("a proof is for one leaf and one root, and nodes of another size prove noth
 
 test("a tree without leaves has no root, and a leaf that is not there no proof", () => {
   assert.throws(() => makeMerkleRoot(keccak).root(), /without leaves/);
-  assert.throws(() => merkleProof([leafAt(0)], 1, keccak), /no leaf 1/);
+  assert.throws(() => merkleTree([leafAt(0)], keccak).proofOf(1), /no leaf 1/);
 });
 
 test("a million leaves are hashed in constant memory", () => {

@@ -68,11 +68,6 @@ export function merkleTree(leaves: readonly Uint8Array[], keccak: Keccak) {
   };
 }
 
-/** The proof of one leaf. */
-export function merkleProof(leaves: readonly Uint8Array[], index: number, keccak: Keccak): Uint8Array[] {
-  return merkleTree(leaves, keccak).proofOf(index);
-}
-
 /** Whether the proof leads from the leaf to the root. A node that has not 32 bytes proves nothing. */
 export function verifyProof(
   root: Uint8Array,

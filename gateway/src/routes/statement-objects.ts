@@ -4,7 +4,7 @@ import { settledUse } from "@inference/ledger/settled-use";
 import type { ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { ServedPart } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
-import { merkleProof, pureKeccak } from "@inference/protocol/merkle-tree";
+import { merkleTree, pureKeccak } from "@inference/protocol/merkle-tree";
 import { formatUsd, type NanoUsd } from "@inference/protocol/money";
 import { type LeafOf, makeLeafOf } from "@inference/protocol/use-leaf";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
@@ -176,7 +176,9 @@ async function prove(
 
 function proofOf(uses: readonly UseRow[], index: number, beforeNanoUsd: NanoUsd, leafOf: LeafOf): string[] {
   const leaves = uses.map((use) => leafOf(settledUse(use), beforeNanoUsd));
-  return merkleProof(leaves, index, pureKeccak).map((node) => bytesToHex(node));
+  return merkleTree(leaves, pureKeccak)
+    .proofOf(index)
+    .map((node) => bytesToHex(node));
 }
 
 function statementObject({ beforeNanoUsd, afterNanoUsd, root }: StatementName) {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from "node:crypto";
-import { chunkRoot, recordLeaf } from "@inference/protocol/chunk";
+import { recordLeaf } from "@inference/protocol/chunk";
 import { lowerAddress } from "@inference/protocol/credential";
 import { merkleRootOf, merkleTree, pureKeccak } from "@inference/protocol/merkle-tree";
 import { type SignedReceipt, signingInput, withSignature } from "@inference/protocol/signed-receipt";
@@ -150,14 +150,16 @@ export function recordAt(booked: Booked, uses: readonly StatementUse[] = []): Bo
   const record = { ...booked, amount: booked.amount_nano_usd / 1e9, chunk: {}, proof: [] } as unknown as BookedRecord;
   const own = settleRecordOf(record, ACCOUNT);
   const other = { ...own, account: `0x${"b".repeat(40)}` as const };
-  const tree = merkleTree([recordLeaf(own), recordLeaf(other)], pureKeccak);
+  const leaves = [recordLeaf(own), recordLeaf(other)];
   return {
     ...record,
     chunk: {
-      ...{ root: bytesToHex(chunkRoot([own, other])), block: 9, transaction: `0x${"7".repeat(64)}` },
+      ...{ root: bytesToHex(merkleRootOf(leaves, pureKeccak)), block: 9, transaction: `0x${"7".repeat(64)}` },
       day: uses.at(-1)?.day_served ?? "2026-11-03",
     },
-    proof: tree.proofOf(0).map((node) => bytesToHex(node)),
+    proof: merkleTree(leaves, pureKeccak)
+      .proofOf(0)
+      .map((node) => bytesToHex(node)),
   };
 }
 

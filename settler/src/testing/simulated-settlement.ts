@@ -1,6 +1,7 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import { CHUNK_BYTES, chunkRoot, decodeChunk, encodeChunk, type SettleRecord } from "@inference/protocol/chunk";
+import { CHUNK_BYTES, decodeChunk, encodeChunk, recordLeaf, type SettleRecord } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
+import { merkleRootOf, pureKeccak } from "@inference/protocol/merkle-tree";
 import {
   bytesToHex,
   concat,
@@ -84,7 +85,8 @@ export function settle(state: SettlementState, { day, records }: Chunk, terms: T
   if (booked.length === 0) return { state, logs: [] };
   const total = booked.reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
   const totalDebitedNanoUsd = state.totalDebitedNanoUsd + total;
-  const root = bytesToHex(chunkRoot(booked));
+  const leaves = booked.map((record) => recordLeaf(record));
+  const root = bytesToHex(merkleRootOf(leaves, pureKeccak));
   // The table of agents is that of the call.
   const head = encodeChunk(records).slice(0, 1 + CHUNK_BYTES.agent * agentDays(records));
   const data = concat([bytesToHex(head), bytesToHex(encodeChunk(booked).slice(1))]);
