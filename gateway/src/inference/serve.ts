@@ -1,6 +1,6 @@
 import type { Claim } from "@inference/ledger/commands";
 import { GatewayError } from "@inference/protocol/errors";
-import { pause } from "@inference/protocol/timers";
+import { pause, resultWithin } from "@inference/protocol/timers";
 import { utcDay } from "@inference/protocol/window";
 import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
@@ -208,18 +208,9 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_READ_MS = 5_000;
 
 /** The text of an error, empty if it breaks off or does not end: the status says enough. */
-async function errorText({ environment }: Gateway, { body }: UpstreamResponse): Promise<string> {
-  const read = new AbortController();
-  const text = readBytes(body, MAX_ERROR_BYTES).then(
-    (bytes) => new TextDecoder().decode(bytes),
-    () => "",
-  );
-  const late = pause(environment.timers, ERROR_READ_MS, read.signal).then(() => "");
-  try {
-    return await Promise.race([text, late]);
-  } finally {
-    read.abort();
-  }
+function errorText({ environment }: Gateway, { body }: UpstreamResponse): Promise<string> {
+  const text = readBytes(body, MAX_ERROR_BYTES).then((bytes) => new TextDecoder().decode(bytes));
+  return resultWithin(environment.timers, ERROR_READ_MS, text).catch(() => "");
 }
 
 /**

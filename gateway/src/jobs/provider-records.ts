@@ -1,4 +1,5 @@
 import type { ReceiptRow } from "@inference/ledger/tables";
+import { within } from "@inference/protocol/timers";
 import type { Gateway } from "../gateway.ts";
 
 /** The provider's records of answers that were cut off here. */
@@ -46,18 +47,15 @@ async function readHistory(
   gateway: Gateway,
   answer: { upstreamId: string; admittedAt: number },
 ): Promise<History | undefined> {
-  const abort = new AbortController();
-  const timer = gateway.environment.timers.after(RECORD_MS, () => abort.abort());
+  const { environment, provider } = gateway;
   try {
-    const text = await gateway.provider.record(answer, abort.signal);
+    const text = await within(environment.timers, RECORD_MS, (signal) => provider.record(answer, signal));
     if (text === null) return undefined;
     const record = JSON.parse(text) as { data?: unknown; nextCursor?: unknown } | null;
     const rows = (Array.isArray(record?.data) ? record.data : [record?.data]) as Row[];
     return { rows, isWhole: record?.nextCursor === null };
   } catch {
     return undefined;
-  } finally {
-    timer.cancel();
   }
 }
 
