@@ -13,7 +13,7 @@ import type { JsonObject } from "../../json-object.ts";
 import { type ChatTerms, limitHeader, modelMaxTokens, writeChatOrder } from "./chat-order.ts";
 import { findModel, withFallbacks } from "./find-model.ts";
 import { type ChatOrder, type OrderContext, writeBody } from "./order.ts";
-import type { OpenReasoning } from "./responses-messages.ts";
+import { type Assistant, assistantSaid, type OpenReasoning } from "./responses-messages.ts";
 import { drop, type FieldRule, isEmptyList, oneOf, sortFields, unpriced } from "./sort-fields.ts";
 
 /** Fields of the Messages API that have a price. Others that are not used are dropped and named. */
@@ -180,28 +180,18 @@ export function textContent(content: string | readonly Extract<Shown, { type: "t
 }
 
 function assistantMessage(blocks: readonly MessagesBlock[], openReasoning: OpenReasoning): ChatMessage[] {
-  const said: string[] = [];
-  const reasoning: string[] = [];
-  const calls: { id: string; type: "function"; function: { name: string; arguments: string } }[] = [];
+  const said: Assistant = { texts: [], reasoning: [], calls: [] };
   for (const block of blocks) {
-    if (block.type === "text") said.push(block.text);
+    if (block.type === "text") said.texts.push(block.text);
     else if (block.type === "thinking" && block.signature != null) {
       const thought = openReasoning(block.signature);
-      if (thought !== null) reasoning.push(thought);
+      if (thought !== null) said.reasoning.push(thought);
     } else if (block.type === "tool_use") {
       const { id, name, input } = block;
-      calls.push({ id, type: "function", function: { name, arguments: JSON.stringify(input) } });
+      said.calls.push({ id, name, arguments: JSON.stringify(input) });
     }
   }
-  if (said.length === 0 && calls.length === 0) return [];
-  return [
-    {
-      role: "assistant",
-      content: said.length === 0 ? null : said.join(""),
-      ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    },
-  ];
+  return assistantSaid(said);
 }
 
 function userMessages(blocks: readonly MessagesBlock[]): ChatMessage[] {

@@ -5,8 +5,8 @@ import { loweredName } from "./responses-tools.ts";
 type UserContent = Extract<ChatMessage, { role: "user" }>["content"];
 type UserPart = Exclude<UserContent, string>[number];
 type TextContent = string | { type: "text"; text: string }[];
-type Assistant = {
-  role: "assistant";
+/** What an assistant said in a turn. */
+export type Assistant = {
   texts: string[];
   reasoning: string[];
   calls: { id: string; name: string; arguments: string }[];
@@ -37,7 +37,7 @@ export function readItems(items: readonly ResponsesItem[], openReasoning: OpenRe
 
   function assistantMessage(): Assistant {
     if (assistant !== null) return assistant;
-    assistant = { role: "assistant", texts: [], reasoning: [], calls: [] };
+    assistant = { texts: [], reasoning: [], calls: [] };
     built.push(assistant);
     return assistant;
   }
@@ -122,27 +122,22 @@ export function readItems(items: readonly ResponsesItem[], openReasoning: OpenRe
     }
   }
   endTurn();
-  const messages = built.flatMap((message) => ("texts" in message ? written(message) : [message]));
+  const messages = built.flatMap((message) => ("texts" in message ? assistantSaid(message) : [message]));
   return { messages, ignored: [...ignored] };
 }
 
-/** No message if there is nothing in it but reasoning. */
-function written({ texts, reasoning, calls }: Assistant): ChatMessage[] {
+/** The assistant's message of a turn. None if there is nothing in it but reasoning. */
+export function assistantSaid({ texts, reasoning, calls }: Assistant): ChatMessage[] {
   if (texts.length === 0 && calls.length === 0) return [];
+  const tool_calls = calls.map(({ id, name, arguments: given }) => {
+    return { id, type: "function" as const, function: { name, arguments: given || "{}" } };
+  });
   return [
     {
       role: "assistant",
       content: texts.length === 0 ? null : texts.join(""),
-      ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
-      ...(calls.length === 0
-        ? {}
-        : {
-            tool_calls: calls.map(({ id, ...called }) => ({
-              id,
-              type: "function" as const,
-              function: called.arguments === "" ? { ...called, arguments: "{}" } : called,
-            })),
-          }),
+      reasoning_content: reasoning.length === 0 ? undefined : reasoning.join(""),
+      tool_calls: calls.length === 0 ? undefined : tool_calls,
     },
   ];
 }
@@ -177,7 +172,7 @@ function userPart(part: ResponsesPart): UserPart[] {
   const { detail, image_url: url } = part;
   // Chat has no `original`.
   const known = detail === "original" ? "high" : detail;
-  return [{ type: "image_url", image_url: { url, ...(known == null ? {} : { detail: known }) } }];
+  return [{ type: "image_url", image_url: { url, detail: known ?? undefined } }];
 }
 
 function isMedia({ type }: ResponsesPart): boolean {
