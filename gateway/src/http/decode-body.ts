@@ -8,19 +8,13 @@ type DecodeOptions = { maxOutputLength: number; info: true };
 
 const gzip: Encoding = { name: "gzip", decode: gunzipSync };
 /** RFC 9659 allows no larger window in HTTP. A decoder takes the memory of its window at once. */
-const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
+const params = { [constants.ZSTD_d_windowLogMax]: 23 };
+const zstd: Encoding = { name: "zstd", decode: (bytes, options) => zstdDecompressSync(bytes, { ...options, params }) };
 const encodings: ReadonlyMap<string, Encoding> = new Map([
   ["gzip", gzip],
   ["x-gzip", gzip],
   ["br", { name: "br", decode: brotliDecompressSync }],
-  [
-    "zstd",
-    {
-      name: "zstd",
-      decode: (bytes: Uint8Array, options: DecodeOptions) =>
-        zstdDecompressSync(bytes, { ...options, params: zstdParams }),
-    },
-  ],
+  ["zstd", zstd],
 ]);
 
 /** Finds an encoding by its name in `Content-Encoding`. Throws 415 for an unknown one. */
