@@ -2,12 +2,13 @@ import { chatAnswer, chatChunk } from "@inference/protocol/wire/answers";
 import { chatRequest } from "@inference/protocol/wire/chat";
 import { json, ok } from "../docs/operation.ts";
 import { parseChatOrder } from "../inference/requests/chat.ts";
+import { SHOWN_MEMBERS } from "../inference/stream/sse-event.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
 /** The provider's answer to a chat request, whichever shape the client gets. */
 export const chatContent = {
   content: { field: "choices", elements: "choices" },
-  answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
+  answerFields: [...SHOWN_MEMBERS, "usage"],
 } as const;
 
 export const createChatCompletion = meteredEndpoint({

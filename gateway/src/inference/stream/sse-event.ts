@@ -24,15 +24,9 @@ export type SseContentEvent = {
   choices: readonly Choice[];
 };
 
-/** The members of a chunk that a client sees, as in a whole answer. A usage or an error may be null. */
-const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
-  "id",
-  "object",
-  "created",
-  "model",
-  "choices",
-  "system_fingerprint",
-  "service_tier",
+/** The members of a chat answer, and of a chunk of one, that a client sees beside the usage. */
+export const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
+  ...["id", "object", "created", "model", "choices", "system_fingerprint", "service_tier"],
 ]);
 
 /** @param segment The event's lines. */
@@ -75,6 +69,7 @@ function readFields(text: string): { name: string | undefined; data: string | un
 /** The data that a client of chat gets of a content event; null if it gets all, unchanged. */
 export function shownData({ chunk }: SseContentEvent): string | null {
   const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  // A usage or an error may be null.
   const isNull = (name: string): boolean => (name === "usage" || name === "error") && chunk[name] === null;
   const isShown = (name: string): boolean => SHOWN_MEMBERS.has(name) || isNull(name);
   const shownChoices = choices.map(withoutUsage);
