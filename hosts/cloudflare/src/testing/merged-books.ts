@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Partition } from "@inference/ledger/partition";
-import { createStatements, tableNames } from "@inference/ledger/schema";
+import { missingStatements, tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import { type OwnRows, openOwnRows } from "../own-rows.ts";
 import { openNodeStorage } from "./node-storage.ts";
@@ -16,7 +16,7 @@ import { openNodeStorage } from "./node-storage.ts";
  */
 export function mergeBooks(objects: string): DatabaseSync {
   const merged = new DatabaseSync(":memory:");
-  for (const statement of createStatements()) merged.exec(statement);
+  for (const statement of missingStatements([])) merged.exec(statement);
   const copies = mkdtempSync(join(tmpdir(), "books-"));
   try {
     const folder = join(objects, "PartitionObject");
