@@ -1,5 +1,5 @@
 import type { DueTable, ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
-import { byId, type LayeredRows, readRows } from "@inference/ledger/overlay";
+import { byId, type LayeredRows, PartitionRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import {
   type Change,
@@ -130,7 +130,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   };
 
   return {
-    of: (partition) => readRows(layers, own(partition)),
+    of: (partition) => new PartitionRows(layers, own(partition)),
     partition: () => memory().partition(),
     write: (partition, changes) => own(partition).write(changes),
     commit: () => store((rows) => rows.commit()),

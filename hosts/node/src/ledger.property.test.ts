@@ -8,7 +8,7 @@ import { databaseRows } from "@inference/gateway/test/chaos/database-rows";
 import { apply } from "@inference/ledger/apply";
 import type { Command, ReplyOf } from "@inference/ledger/commands";
 import type { Delivery } from "@inference/ledger/delivery";
-import { type ChangedRow, type LayeredRows, readRows } from "@inference/ledger/overlay";
+import { type ChangedRow, type LayeredRows, PartitionRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { sqlName, tableNames } from "@inference/ledger/schema";
@@ -62,7 +62,7 @@ async function openWorld(clock: { now(): number }): Promise<WorldHost> {
 
   /** The deliveries of a command, and theirs. A chain of them can come back to a partition. */
   function deliveriesOf(partition: Partition, command: Command, written = new Map<string, ChangedRow[]>()): Delivery[] {
-    const rows = readRows(over(written), partition);
+    const rows = new PartitionRows(over(written), partition);
     const { changes, deliveries } = apply(partition, rows, command, { clockMs: clock.now(), epoch: 1 });
     for (const { table, id, row } of changes) {
       const others = (written.get(`${partition} ${table}`) ?? []).filter((other) => other.id !== id);

@@ -8,7 +8,7 @@ import type {
   OverdueQuery,
 } from "@inference/ledger/client";
 import { staysInMemory } from "@inference/ledger/lasting";
-import { type LayeredRows, readRows } from "@inference/ledger/overlay";
+import { type LayeredRows, PartitionRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { HOLDS, LIVE_KEYS, tableSql } from "@inference/ledger/sql";
@@ -94,7 +94,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return known;
     }
     if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions, durable);
-    const fresh = new Cells(name, (cells) => readRows(layers, cells));
+    const fresh = new Cells(name, (cells) => new PartitionRows(layers, cells));
     partitions.set(name, fresh);
     return fresh;
   }

@@ -49,6 +49,7 @@ export type Commands = {
       payer: PayerCredential;
       /** The agent that serves the request. */
       server?: OfferName | undefined;
+      /** JSON: what the sweeper needs to settle the hold if this process dies. */
       detail: string;
       /** The most tokens that it can use; absent: 0. */
       tokens?: number;

@@ -1,16 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { MAX_AGENTS_TRIED, MAX_ASKS } from "../rules/limits.ts";
-import type {
-  AllowAnswer,
-  Ask,
-  Claim,
-  Command,
-  OfferName,
-  PayerCredential,
-  Refusal,
-  ReserveReply,
-  UsedModel,
-} from "./commands.ts";
+import type { AllowAnswer, Ask, Command, OfferName, Refusal, ReserveReply } from "./commands.ts";
 import { sendHeard } from "./hearing.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
 import { attempt, type Saga, send } from "./saga.ts";
@@ -22,19 +12,9 @@ import { attempt, type Saga, send } from "./saga.ts";
  * An agent's refusal or failure is no reason to refuse the request: the next agent is asked, and without one the
  * protocol serves it.
  */
-export type Reservation = {
-  id: string;
-  at: number;
+export type Reservation = Omit<ReserveCommand, "type" | "server" | "answers" | "inPieces"> & {
   /** The payer's partition: an account, or an identity. */
   owner: Partition;
-  payer: PayerCredential;
-  amountNanoUsd: NanoUsd;
-  leaseMs: number;
-  /** JSON: what the sweeper needs to settle the hold if this process dies. */
-  detail: string;
-  tokens?: number;
-  models?: readonly UsedModel[];
-  claim?: Claim | undefined;
   /** The partition of the chain that credits and debits accounts. */
   chain: Partition;
   /** Whether the ceiling is taken in pieces, which saves calls. Without it, it is exact. */

@@ -15,13 +15,11 @@ export type LayeredRows<P> = {
   holds(partition: P): readonly ReceiptRow[];
 };
 
-/** The reads of a partition over both layers, the same for every host. */
-export function readRows<P>(layers: LayeredRows<P>, partition: P): ReadRows {
-  return new PartitionRows(layers, partition);
-}
-
-/** A class, because a host keeps one for every account, and a class makes its methods once. */
-class PartitionRows<P> implements ReadRows {
+/**
+ * The reads of a partition over both layers, the same for every host. A class, because a host keeps one for every
+ * account, and a class makes its methods once.
+ */
+export class PartitionRows<P> implements ReadRows {
   readonly #layers: LayeredRows<P>;
   readonly #partition: P;
 
