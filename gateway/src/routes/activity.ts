@@ -1,4 +1,5 @@
 import type { Partition } from "@inference/ledger/partition";
+import type { Queries } from "@inference/ledger/reads";
 import type { TotalRow } from "@inference/ledger/tables";
 import { totalTerms } from "@inference/ledger/totals";
 import { fail } from "@inference/protocol/errors";
@@ -121,8 +122,6 @@ const TOTALS_AT_ONCE = 500;
 /** Maximum receipts that are written in one call. */
 const RECEIPTS_AT_ONCE = 50;
 
-type TotalPage = { totals: TotalRow[]; next: string | null };
-
 /** Adds up totals, under OpenRouter's names: the latest day first, then the largest sum. */
 async function addUp(
   context: GatewayContext,
@@ -139,7 +138,7 @@ async function addUp(
   do {
     const query = { type: "totals" as const, from, to, after, ...filter, limit: TOTALS_AT_ONCE };
     await freeWork.wait(partition);
-    const page: TotalPage = await environment.ledger.read(partition, query);
+    const page: Queries["totals"]["answer"] = await environment.ledger.read(partition, query);
     found += page.totals.length;
     if (found > MAX_TOTALS) {
       fail(

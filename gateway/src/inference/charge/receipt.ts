@@ -1,7 +1,6 @@
 import type { Tally } from "@inference/ledger/commands";
 import type { ReceiptRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
-import type { NanoUsd } from "@inference/protocol/money";
 import { dayNumber } from "@inference/protocol/window";
 import type { Gateway } from "../../gateway.ts";
 import type { TokenUsage } from "../../pricing/usage.ts";
@@ -84,17 +83,8 @@ function countedOf({ model, usage, tag }: ReceiptDetail): { tally: Tally; tokens
 }
 
 /** The contents of a signed receipt for a charge to a balance. */
-type SignedCharge = {
-  account: Address;
-  id: string;
-  admittedAt: number;
-  chargeNanoUsd: NanoUsd;
-  model: string;
-  snapshot: string;
-  /** The agent that served it. Null: the protocol. */
-  server: string | null;
-  offer: string | null;
-};
+type SignedCharge = { account: Address } & Pick<AnswerDetail, "model" | "snapshot"> &
+  Pick<ReceiptRow, "id" | "admittedAt" | "chargeNanoUsd" | "server" | "offer">;
 
 /**
  * The gateway's signed word for a charge. The same receipt always has the same text: see
