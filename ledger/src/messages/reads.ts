@@ -1,5 +1,5 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import { type Window, windowEnd } from "@inference/protocol/window";
+import { windowEnd } from "@inference/protocol/window";
 import type {
   CursorRow,
   KeyRow,
@@ -43,11 +43,7 @@ import { noticesOf, webhooksOf } from "../rules/webhook.ts";
 import type { Claim, CredentialFault, KeyTerms, Notice, PayerCredential, Webhook } from "./commands.ts";
 
 /** The read side: queries of one partition, with their answers. */
-export type BudgetView = {
-  window: Window;
-  limitNanoUsd: NanoUsd | null;
-  settledNanoUsd: NanoUsd;
-  heldNanoUsd: NanoUsd;
+export type BudgetView = Omit<CountedBudget, "name" | "beside"> & {
   /** The amount that a request could reserve now; null without a limit. */
   availableNanoUsd: NanoUsd | null;
   resetsAt: number | null;
@@ -189,10 +185,7 @@ export function limitBudget({ limit, used, held, available, resetsAt }: LimitVie
 }
 
 function budgetView(counted: CountedBudget, atMs: number): BudgetView {
-  const { window, limitNanoUsd, settledNanoUsd, heldNanoUsd } = counted;
+  const { name: _name, beside: _beside, ...budget } = counted;
   const availableNanoUsd = leftOf(counted)?.available ?? null;
-  return {
-    ...{ window, limitNanoUsd, settledNanoUsd, heldNanoUsd, availableNanoUsd },
-    resetsAt: windowEnd(window, atMs),
-  };
+  return { ...budget, availableNanoUsd, resetsAt: windowEnd(budget.window, atMs) };
 }
