@@ -29,6 +29,20 @@ import type { Partition } from "./partition.ts";
 
 export type * from "./command-parts.ts";
 
+/** The end of a hold. */
+type HoldEnd = {
+  id: string;
+  at: number;
+  lossNanoUsd: NanoUsd;
+  tally?: Tally;
+  /** The tokens that it used; absent: of a settle those that it held, of a release none. */
+  tokens?: number;
+};
+
+/** A key of a signed message, whose nonce is used with the command. */
+type SignedKey = { at: number; keyId: string; nonce: string; nonceExpiresAt: number };
+type KeySecret = { digest: string; label: string };
+
 /**
  * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
  * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply, but for what is
@@ -83,17 +97,11 @@ export type Commands = {
   settle: {
     command: {
       type: "settle";
-      id: string;
-      at: number;
       chargeNanoUsd: NanoUsd;
-      lossNanoUsd: NanoUsd;
       detail: string;
       /** The id of the price snapshot. */
       snapshot: string;
-      tally?: Tally;
-      /** The tokens that it used; absent: those that it held. */
-      tokens?: number;
-    };
+    } & HoldEnd;
     reply: ResolveReply;
   };
   /**
@@ -101,16 +109,7 @@ export type Commands = {
    * reserve of its id that arrives later is refused.
    */
   release: {
-    command: {
-      type: "release";
-      id: string;
-      at: number;
-      lossNanoUsd: NanoUsd;
-      detail: string | null;
-      tally?: Tally;
-      /** The tokens that it used; absent: none. */
-      tokens?: number;
-    };
+    command: { type: "release"; detail: string | null } & HoldEnd;
     reply: ResolveReply;
   };
   /** Payer: no process works on this hold any more. Only the sweeper ends it now. */
@@ -255,18 +254,13 @@ export type Commands = {
   createKey: {
     command: {
       type: "createKey";
-      at: number;
-      keyId: string;
-      digest: string;
-      label: string;
       name: string;
       window: DollarWindow;
       limitNanoUsd: NanoUsd | null;
       expiresAt: number | null;
-      /** The signed message's. It is used with the creation of the key. */
-      nonce: string;
-      nonceExpiresAt: number;
-    } & Partial<KeyTerms>;
+    } & SignedKey &
+      KeySecret &
+      Partial<KeyTerms>;
     reply: { status: "created" | "nonce_used" | "too_many_keys" };
   };
   /** Account: rename or disable a key, or tighten its terms. It never raises a limit or allows another model. */
@@ -287,16 +281,7 @@ export type Commands = {
   };
   /** Account: replace a key's secret. Everything else stays. */
   rollKey: {
-    command: {
-      type: "rollKey";
-      at: number;
-      keyId: string;
-      digest: string;
-      label: string;
-      /** The signed message's. It is used with the roll. */
-      nonce: string;
-      nonceExpiresAt: number;
-    };
+    command: { type: "rollKey" } & SignedKey & KeySecret;
     reply: { status: "rolled" | "unknown" | "nonce_used" };
   };
   /**
@@ -308,18 +293,14 @@ export type Commands = {
       type: "setKeyTerms";
       /** The id of this change. The same message with another id has a used nonce. */
       id: string;
-      at: number;
-      keyId: string;
       /** With `limitNanoUsd`, the first of all its limits in dollars. The others are among `limits`. */
       window?: DollarWindow;
       limitNanoUsd?: NanoUsd | null;
       /** The other units whose limits are replaced by those among `limits`. */
       units?: readonly LimitUnit[];
       expiresAt?: number | null;
-      /** The signed message's. It is used with the change. */
-      nonce: string;
-      nonceExpiresAt: number;
-    } & Partial<KeyTerms>;
+    } & SignedKey &
+      Partial<KeyTerms>;
     reply: { status: "set" | "unknown" | "expired" | "nonce_used" };
   };
   revokeKey: {
