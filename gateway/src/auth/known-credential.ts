@@ -1,7 +1,7 @@
 import type { LedgerClient } from "@inference/ledger/client";
 import type { CredentialFault, PayerCredential } from "@inference/ledger/commands";
 import type { SessionRow } from "@inference/ledger/tables";
-import { GatewayError } from "@inference/protocol/errors";
+import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "./credentials.ts";
 import { spenderOf, spenderPartition } from "./spender.ts";
 
@@ -25,25 +25,16 @@ export async function readCredential(
   return found;
 }
 
-export function credentialError(payer: PayerCredential, fault: CredentialFault): GatewayError {
-  if (payer.kind === "session") {
-    const expired = fault === "expired";
-    return new GatewayError({
-      code: expired ? "session_expired" : "invalid_session",
-      message: expired ? "This session has expired. Sign in again." : "This session is not valid. Sign in again.",
-    });
-  }
-  if (fault === "expired") {
-    return new GatewayError({ code: "key_expired", message: "This API key has expired. Create another one." });
-  }
-  if (fault === "disabled") {
-    return new GatewayError({
-      code: "key_disabled",
-      message: "This API key is disabled. Enable it, or use another one.",
-    });
-  }
-  return new GatewayError({
-    code: "invalid_api_key",
-    message: fault === "revoked" ? "This API key has been revoked. Use another one." : "This API key does not exist.",
-  });
+export function credentialError({ kind }: PayerCredential, fault: CredentialFault): GatewayError {
+  if (kind === "key") return new GatewayError(keyFaults[fault]);
+  return new GatewayError(fault === "expired" ? SESSION_EXPIRED : SESSION_INVALID);
 }
+
+const keyFaults: Readonly<Record<CredentialFault, ErrorDetail>> = {
+  expired: { code: "key_expired", message: "This API key has expired. Create another one." },
+  disabled: { code: "key_disabled", message: "This API key is disabled. Enable it, or use another one." },
+  revoked: { code: "invalid_api_key", message: "This API key has been revoked. Use another one." },
+  unknown: { code: "invalid_api_key", message: "This API key does not exist." },
+};
+const SESSION_EXPIRED: ErrorDetail = { code: "session_expired", message: "This session has expired. Sign in again." };
+const SESSION_INVALID: ErrorDetail = { code: "invalid_session", message: "This session is not valid. Sign in again." };

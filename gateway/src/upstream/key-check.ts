@@ -22,7 +22,12 @@ export type KeyState =
   /** The operator's next action. It contains no secret. */
   | { state: "refused"; status: RefusedStatus; action: string };
 
-type RefusedStatus = 401 | 402 | 403;
+const ACTIONS = {
+  401: "The provider does not accept UPSTREAM_API_KEY (401): set a key that it accepts, and start again.",
+  402: "The provider's account cannot pay (402): add funds there, or raise the limit of UPSTREAM_API_KEY.",
+  403: "The provider does not permit the request (403): look at the permissions of UPSTREAM_API_KEY there.",
+} as const;
+type RefusedStatus = keyof typeof ACTIONS;
 
 const ASK_MS = 3_000;
 
@@ -41,7 +46,7 @@ export function makeKeyCheck(
     // If the provider did not answer, the state stays the same, and the next question waits for the interval.
     askedAtMs = clock.now();
     if (isRefused(status)) {
-      known = { state: "refused", status, action: actionFor(status) };
+      known = { state: "refused", status, action: ACTIONS[status] };
       log("alert", "provider", { alert: known.action });
     } else if (status !== null && provesKey(status)) known = { state: "ok" };
   }
@@ -97,15 +102,4 @@ function provesKey(status: number): boolean {
 
 function isRefused(status: number | null): status is RefusedStatus {
   return status === 401 || status === 402 || status === 403;
-}
-
-function actionFor(status: RefusedStatus): string {
-  switch (status) {
-    case 401:
-      return "The provider does not accept UPSTREAM_API_KEY (401): set a key that it accepts, and start again.";
-    case 402:
-      return "The provider's account cannot pay (402): add funds there, or raise the limit of UPSTREAM_API_KEY.";
-    case 403:
-      return "The provider does not permit the request (403): look at the permissions of UPSTREAM_API_KEY there.";
-  }
 }
