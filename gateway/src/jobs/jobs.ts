@@ -8,16 +8,17 @@ import { lowerDue } from "./lower.ts";
 import { makeNotifier } from "./notify.ts";
 import { orphanAll, sweep } from "./sweep.ts";
 
-export type JobTimes = {
+const usualTimes = {
   /** Time between two sweeps. */
-  sweepMs: number;
+  sweepMs: 5_000,
   /** Time between two runs of forgetting. */
-  forgetMs: number;
+  forgetMs: 3_600_000,
   /** Time between two looks for notices to send. */
-  notifyMs: number;
+  notifyMs: 2_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
-  orphanGraceMs: number;
+  orphanGraceMs: limits.orphanGraceMs as number,
 };
+export type JobTimes = typeof usualTimes;
 
 /**
  * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, lowers allowances, sends
@@ -52,13 +53,6 @@ export async function startJobs(
 
 /** How long a stop waits for the tries of notices to be recorded. */
 const LAST_NOTICES_MS = 2_000;
-
-const usualTimes: JobTimes = {
-  sweepMs: 5_000,
-  forgetMs: 3_600_000,
-  notifyMs: 2_000,
-  orphanGraceMs: limits.orphanGraceMs,
-};
 
 function every(
   gateway: Gateway,

@@ -1,4 +1,5 @@
 import type { Timers } from "@inference/protocol/timers";
+import type { OperatorConfig } from "../config.ts";
 import type { Failure, FailureBudget, Sender } from "./failure-budget.ts";
 import { ModelUnavailable } from "./model-unavailable.ts";
 import type { Pace, RateLimit } from "./pace.ts";
@@ -42,13 +43,9 @@ export type Answered = {
   blockedMs: number | null;
 };
 
-export type QueueLimits = {
-  /** Maximum concurrent requests of one model at the provider. */
-  atOnce: number;
-  /** Maximum waiting requests of one model, in total and of one account, and the maximum time to wait. */
-  waiting: number;
+export type QueueLimits = OperatorConfig["queue"] & {
+  /** Maximum waiting requests of one account and model. */
   waitingEach: number;
-  waitMs: number;
 };
 
 type Waiter = { asker: Asker; enter(turn: Turn): void; giveUp(error?: unknown): void };

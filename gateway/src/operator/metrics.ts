@@ -39,24 +39,7 @@ export type RouteMetrics = { name: string; statuses: Map<number, number>; durati
 /** Times in ms: a count for each of `boundsMs`, and one for longer times. */
 export type Histogram = { counts: number[]; sumMs: number };
 
-export type Counts = {
-  routes: RouteMetrics[];
-  refusals: Map<string, number>;
-  admission: Histogram;
-  /** By outcome and basis. */
-  endings: Map<string, Map<string, number>>;
-  exchange: Histogram;
-  chargedNanoUsd: number;
-  lostNanoUsd: number;
-  /** Requests that agents served, and the sum of their charges. */
-  sold: number;
-  soldNanoUsd: number;
-  upstreamStatuses: Map<number, number>;
-  upstreamFailures: Map<string, number>;
-  upstream: Histogram;
-  /** By level and event. */
-  logs: Map<string, Map<string, number>>;
-};
+export type Counts = ReturnType<typeof makeCounts>;
 
 export const boundsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
 
@@ -98,21 +81,24 @@ export function makeMetrics(): Metrics {
   };
 }
 
-function makeCounts(): Counts {
+function makeCounts() {
   return {
-    routes: [],
-    refusals: new Map(),
+    routes: [] as RouteMetrics[],
+    refusals: new Map<string, number>(),
     admission: makeHistogram(),
-    endings: new Map(),
+    /** By outcome and basis. */
+    endings: new Map<string, Map<string, number>>(),
     exchange: makeHistogram(),
     chargedNanoUsd: 0,
     lostNanoUsd: 0,
+    /** Requests that agents served, and the sum of their charges. */
     sold: 0,
     soldNanoUsd: 0,
-    upstreamStatuses: new Map(),
-    upstreamFailures: new Map(),
+    upstreamStatuses: new Map<number, number>(),
+    upstreamFailures: new Map<string, number>(),
     upstream: makeHistogram(),
-    logs: new Map(),
+    /** By level and event. */
+    logs: new Map<string, Map<string, number>>(),
   };
 }
 

@@ -87,7 +87,13 @@ function parseDuration(seconds: unknown): UsageReading {
   return { ...noTokens, audioMs };
 }
 
-const noTokens = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+export const noTokens = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+};
 /** 24 days. */
 const ABSURD_AUDIO_MS = 2 ** 31;
 

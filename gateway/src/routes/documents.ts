@@ -1,6 +1,6 @@
 import { codingChoice, codingModel } from "@inference/protocol/coding-model";
 import { fail } from "@inference/protocol/errors";
-import type { PriceSnapshot } from "@inference/protocol/model";
+import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import { pricingOf } from "../catalogue/pricing-object.ts";
 import { makeLlmsText } from "../docs/llms-text.ts";
 import { makeOpenApi } from "../docs/openapi.ts";
@@ -124,14 +124,14 @@ function documented(gateway: Gateway): DocumentedGateway {
 
 /** Models that are there; a name to replace while no prices are in force. */
 function examplesOf(snapshot: PriceSnapshot | undefined): Examples {
-  if (snapshot === undefined) return { model: NO_MODEL, coding: { model: NO_MODEL, contextLength: null, why: null } };
-  const found = examples.get(snapshot) ?? findExamples(snapshot);
+  if (snapshot === undefined) return findExamples([]);
+  const found = examples.get(snapshot) ?? findExamples([...snapshot.models.values()]);
   examples.set(snapshot, found);
   return found;
 }
 
-function findExamples({ models }: PriceSnapshot): Examples {
-  const texts = [...models.values()].filter(({ price }) => price.kind === "text");
+function findExamples(models: readonly Model[]): Examples {
+  const texts = models.filter(({ price }) => price.kind === "text");
   const model = texts[0]?.id ?? NO_MODEL;
   const coding = codingModel(
     texts.map(({ id, contextTokens, features, price }) => ({

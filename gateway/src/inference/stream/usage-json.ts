@@ -1,6 +1,6 @@
 import { formatUsd } from "@inference/protocol/money";
 import { type Delivered, deliveredTokens, isNothingDelivered, type Quote } from "../../pricing/quote.ts";
-import type { ReportedUsage, TokenUsage } from "../../pricing/usage.ts";
+import { noTokens, type ReportedUsage, type TokenUsage } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
 
 /** The `usage` that a client sees, as JSON text: the standard counts or the duration, and the charge. */
@@ -56,11 +56,9 @@ export function chargedFor(
   }
   const isNothing = isNothingDelivered(delivered);
   const estimate: TokenUsage = {
+    ...noTokens,
     promptTokens: isNothing ? 0 : (quote.bound?.promptTokens ?? 0),
     completionTokens: Math.min(deliveredTokens(delivered), quote.bound?.completionTokens ?? 0),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
     ...(quote.bound?.audioMs === undefined ? {} : { audioMs: quote.bound.audioMs }),
   };
   return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered), isEstimated: true };
