@@ -4,11 +4,11 @@ import { checkPlainSignature, type Hex } from "@inference/protocol/plain-signatu
 import type { Gateway } from "../gateway.ts";
 
 /**
- * Whether an account has signed a hash, with its own key or as a contract wallet. Throws 401 for a signature with a high
- * `s`, 503 `chain_unavailable` or `overloaded` if a contract wallet could not be asked.
+ * Whether an account has signed a hash, with its own key or as a contract wallet. Throws 401 for a signature with a
+ * high `s`, 503 `chain_unavailable` or `overloaded` if a contract wallet could not be asked.
  *
- * A contract is asked on the primary chain alone. Anyone can send a signature that gets this far. The body's limit bounds
- * its size, and a semaphore bounds the concurrent checks, in total and for one client.
+ * A contract is asked on the primary chain alone. Anyone can send a signature that gets this far. The body's limit
+ * bounds its size, and a semaphore bounds the concurrent checks, in total and for one client.
  *
  * @param query.client The client's address; undefined if it is unknown.
  * @param query.mayBeContract False: only the account's own key counts.
