@@ -8,26 +8,26 @@ import { type CountedFile, countFiles, sumOf } from "./count.ts";
  * smaller by more than SLACK takes its budget along.
  */
 const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
-  chain: { product: 1800, tests: 2550 },
-  cli: { product: 4100, tests: 1700 },
+  chain: { product: 1750, tests: 2550 },
+  cli: { product: 4100, tests: 1750 },
   computer: { product: 350, tests: 250 },
   contracts: { product: 4550, tests: 10_750 },
-  dashboard: { product: 10_550, tests: 2450 },
+  dashboard: { product: 10_350, tests: 2500 },
   deploy: { product: 0, tests: 550 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 18_550, tests: 19_750 },
+  gateway: { product: 18_150, tests: 19_800 },
   "hosts/cloudflare": { product: 2550, tests: 5500 },
   "hosts/node": { product: 2550, tests: 10_350 },
   keeper: { product: 2300, tests: 1900 },
-  ledger: { product: 3750, tests: 6300 },
-  protocol: { product: 3100, tests: 1450 },
+  ledger: { product: 3700, tests: 6300 },
+  protocol: { product: 3050, tests: 1450 },
   sdk: { product: 3650, tests: 2700 },
   settler: { product: 800, tests: 2350 },
   "test/bench": { product: 0, tests: 3250 },
   "test/conformance": { product: 0, tests: 3950 },
   "test/devnet": { product: 0, tests: 5500 },
   "test/provider-simulator": { product: 0, tests: 5050 },
-  tools: { product: 0, tests: 1200 },
+  tools: { product: 0, tests: 1250 },
 };
 const SLACK = 200;
 
