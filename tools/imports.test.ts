@@ -23,7 +23,7 @@ const mayImport: Record<string, readonly string[]> = {
   "test/provider-simulator": [],
   "test/conformance": [],
   // The benchmarks over HTTP import nothing; those of the ledger and the settlement import the code that they measure.
-  "test/bench": ["protocol", "ledger", "gateway", "chain", "settler", "hosts/node", "hosts/cloudflare"],
+  "test/bench": ["protocol", "ledger", "gateway", "contracts", "chain", "settler", "hosts/node", "hosts/cloudflare"],
   tools: ["gateway", "hosts/node", "hosts/cloudflare"],
 };
 const packages: Record<string, string> = {

@@ -1,8 +1,8 @@
 /** A local chain: empty, or a fork of another. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { foundryPath } from "./forge.ts";
+import { freePort } from "./free-port.ts";
 
 export interface Anvil extends AsyncDisposable {
   readonly rpcUrl: string;
@@ -49,13 +49,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGINT");
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }

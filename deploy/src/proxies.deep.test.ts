@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { request as secureRequest } from "node:https";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
+import { freePort } from "@inference/contracts/free-port";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { binaryOf } from "./testing/binaries.ts";
 import { read } from "./testing/kit.ts";
@@ -174,13 +175,4 @@ for (const [name, proxy] of Object.entries(proxies)) {
       assert.equal(asked, before + 1);
     });
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@inference/contracts/free-port";
 import { openBooks } from "./books.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
-import { firstLine, freePort, start } from "./process.ts";
+import { firstLine, start } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
 import type { Target } from "./target.ts";
 

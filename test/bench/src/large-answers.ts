@@ -4,11 +4,12 @@ import { rm } from "node:fs/promises";
 import { request } from "node:http";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { freePort } from "@inference/contracts/free-port";
 import { openBooks } from "./books.ts";
 import { cpuMs } from "./cpu.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
 import { median } from "./percentile.ts";
-import { firstLine, freePort, lineReader, type Started, start, startScript } from "./process.ts";
+import { firstLine, lineReader, type Started, start, startScript } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
 import { table } from "./table.ts";
 

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -92,14 +91,6 @@ export function lineReader(started: Started): () => Promise<string> {
 
 export function firstLine(started: Started): Promise<string> {
   return lineReader(started)();
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Waits until the address answers HTTP with any status, or the process is gone, or half a minute has passed. */

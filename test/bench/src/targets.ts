@@ -2,8 +2,9 @@ import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { freePort } from "@inference/contracts/free-port";
 import { gatewayTarget } from "./gateway-target.ts";
-import { answering, firstLine, freePort, start, startScript } from "./process.ts";
+import { answering, firstLine, start, startScript } from "./process.ts";
 import { DIRECT } from "./summary.ts";
 import type { Target } from "./target.ts";
 

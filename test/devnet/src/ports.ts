@@ -1,4 +1,5 @@
-import { createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { freePort } from "@inference/contracts/free-port";
 import { DevnetError } from "./devnet-error.ts";
 import type { PortSetting, Ports } from "./settings.ts";
 
@@ -12,10 +13,9 @@ export async function choosePorts(wanted: Ports): Promise<Ports> {
   const held: Server[] = [];
   try {
     for (const [setting, port] of Object.entries(wanted) as [PortSetting, number][]) {
-      const server = await listen(setting, port);
+      const server = await listen(setting, port === 0 ? await freePort() : port);
       held.push(server);
-      const address = server.address();
-      if (typeof address === "object" && address !== null) chosen[setting] = address.port;
+      chosen[setting] = (server.address() as AddressInfo).port;
     }
   } finally {
     await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
