@@ -18,6 +18,8 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const MIB = 1024 * 1024;
 const CHAT = "/v1/chat/completions";
+/** Bodies that never end stay until their test is over, also on a slow machine. */
+const patient = { bodyReadMs: 3_600_000 };
 
 function bodyOf(content: string, more: object = {}): object {
   return { model: "sim-small", messages: [{ role: "user", content }], max_tokens: 100, ...more };
@@ -63,7 +65,7 @@ const chatHeaders = (key: string): string => `POST ${CHAT} HTTP/1.1\r\nauthoriza
 describe("the memory for bodies", () => {
   let stack: Stack;
   before(async () => {
-    stack = await startStack();
+    stack = await startStack({ request: patient });
   });
   after(() => stack.stop());
 
@@ -84,7 +86,7 @@ describe("the memory for bodies", () => {
   });
 
   test("is not filled by clients without a credential: others sign in meanwhile", async () => {
-    const proxied = await startStack({ operator: { addressHeader: "x-forwarded-for" } });
+    const proxied = await startStack({ operator: { addressHeader: "x-forwarded-for" }, request: patient });
     const trickle = makeTrickle(proxied);
     try {
       for (let left = 257; left > 0; left--) {
