@@ -161,8 +161,8 @@ export function allProcessorSeconds(): number | undefined {
 
 let known = 0;
 
-/** Processor time of the child that has just ended. */
-function sinceLastExit(): number | undefined {
+/** Processor time of the child that has just ended, and of its children. */
+export function sinceLastExit(): number | undefined {
   const [before, now] = [known, allProcessorSeconds()];
   known = now ?? before;
   return now === undefined ? undefined : now - before;

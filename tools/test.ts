@@ -5,7 +5,15 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { allProcessorSeconds, runSteps, type Step, type StepResult, stopSteps, timeText } from "./run-steps.ts";
+import {
+  allProcessorSeconds,
+  runSteps,
+  type Step,
+  type StepResult,
+  sinceLastExit,
+  stopSteps,
+  timeText,
+} from "./run-steps.ts";
 import { DEEP, findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
 
 /**
@@ -120,6 +128,7 @@ function keepDevnet(): () => Promise<void> {
     const exited = once(child, "exit");
     child.stdin?.end();
     await exited;
+    console.log(`--- the shared devnet: ended (${Math.round(sinceLastExit() ?? 0)} s of processor time)`);
   };
   return () => {
     stopping ??= stop();
