@@ -43,6 +43,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["gateway", 120],
   ["chain", 20],
   ["sdk", 20],
+  ["cli", 20],
   ["test/provider-simulator", 40],
   ["hosts/node", 30],
   ["hosts/cloudflare", 20],
