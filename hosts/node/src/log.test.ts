@@ -6,13 +6,14 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** `alert usage`, for every event that production code logs. */
+/** `alert usage`, for every event that production code logs. The money path gives each of its parts an event. */
 function loggedEvents(): string[] {
-  const sources = globSync("{gateway,chain,hosts/*}/src/**/*.ts", { cwd: root });
+  const sources = globSync("{gateway,chain,settler,hosts/*}/src/**/*.ts", { cwd: root });
   const production = sources.filter((file) => !/\.test\.ts$|\/testing\/|\/chaos\//.test(file));
   const events = production.flatMap((file) => {
-    const calls = readFileSync(`${root}${file}`, "utf8").matchAll(/\blog\(\s*"(info|warn|alert)",\s*"(\w+)"/g);
-    return [...calls].map(([, level, event]) => `${level} ${event}`);
+    const text = readFileSync(`${root}${file}`, "utf8");
+    const calls = text.matchAll(/\blog\(\s*"(info|warn|alert)",\s*"(\w+)"|\balertOf\("(\w+)"\)/g);
+    return [...calls].map(([, level = "alert", event, ofMoney]) => `${level} ${event ?? ofMoney}`);
   });
   return [...new Set(events)].sort();
 }
