@@ -48,7 +48,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
   ["hosts/node", 30],
   ["hosts/cloudflare", 20],
   ["test/devnet", 20],
-  ["dashboard", 20],
+  ["dashboard", 24],
 ]);
 
 /** Modules with a chain or a gateway that the files of a process share. */

@@ -22,7 +22,7 @@ export function History({ wallet: { address, directory } }: { wallet: Wallet }):
       {rows.length === 0 ? null : (
         <Card title="Recent payments" isFlush>
           <Table
-            label="Recent payments"
+            label="Table of recent payments"
             asCards
             rows={rows}
             keyOf={({ transaction, guid }) => `${transaction} ${guid}`}
