@@ -106,7 +106,7 @@ function histogramLines(name: string, labels: Labels, { counts, sumMs }: Histogr
   return [...buckets, line(`${name}_sum`, labels, sumMs / 1000), line(`${name}_count`, labels, total)];
 }
 
-/** A label's value is escaped: the id of a model is the provider's own text. */
+/** A label's value is escaped: the id of a model is the provider's own text, of one line. */
 function line(name: string, labels: Labels, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${String(text).replace(/["\\]/g, "\\$&")}"`);
   return `${PREFIX}${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;

@@ -191,9 +191,26 @@ function addTotals(
 }
 
 const receiptColumns: readonly string[] = [
-  ...["id", "upstream_id", "created_at", "model", "route", "key_id", "outcome", "basis", "streamed", "cancelled"],
-  ...["generation_time", "total_cost", "charge_nano_usd", "tokens_prompt", "tokens_completion"],
-  ...["native_tokens_reasoning", "native_tokens_cached", "native_tokens_cache_write", "price_snapshot", "tag"],
+  "id",
+  "upstream_id",
+  "created_at",
+  "model",
+  "route",
+  "key_id",
+  "outcome",
+  "basis",
+  "streamed",
+  "cancelled",
+  "generation_time",
+  "total_cost",
+  "charge_nano_usd",
+  "tokens_prompt",
+  "tokens_completion",
+  "native_tokens_reasoning",
+  "native_tokens_cached",
+  "native_tokens_cache_write",
+  "price_snapshot",
+  "tag",
 ];
 
 type Rows<Row> = {

@@ -83,8 +83,16 @@ type Priced = { model: string; messages: object[]; maxTokens: number };
 
 /** The gateway sets these fields, because they bound the cost or name the customer. */
 const ours = new Set([
-  ...["model", "models", "messages", "n", "max_tokens", "max_completion_tokens"],
-  ...["stream", "stream_options", "usage", "user"],
+  "model",
+  "models",
+  "messages",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "stream",
+  "stream_options",
+  "usage",
+  "user",
 ]);
 
 function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {

@@ -96,13 +96,32 @@ function saysUsage({ usage }: JsonObject): boolean {
 
 /** The members of a message that have a reader below. */
 const COUNTED: ReadonlySet<string> = new Set([
-  ...["content", "refusal", "reasoning", "reasoning_content", "reasoning_details"],
-  ...["images", "audio", "tool_calls", "function_call"],
+  "content",
+  "refusal",
+  "reasoning",
+  "reasoning_content",
+  "reasoning_details",
+  "images",
+  "audio",
+  "tool_calls",
+  "function_call",
 ]);
 /** The members of a message that are no tokens of a model. */
 const NOT_CONTENT: ReadonlySet<string> = new Set([
-  ...["role", "id", "type", "name", "model", "object", "index", "usage", "error"],
-  ...["finish_reason", "stop_reason", "native_finish_reason", "annotations", "citations"],
+  "role",
+  "id",
+  "type",
+  "name",
+  "model",
+  "object",
+  "index",
+  "usage",
+  "error",
+  "finish_reason",
+  "stop_reason",
+  "native_finish_reason",
+  "annotations",
+  "citations",
 ]);
 
 function bytesOf(piece: ContentPiece): number {

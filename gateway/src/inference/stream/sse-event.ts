@@ -26,7 +26,13 @@ export type SseContentEvent = {
 
 /** The members of a chat answer, and of a chunk of one, that a client sees beside the usage. */
 export const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
-  ...["id", "object", "created", "model", "choices", "system_fingerprint", "service_tier"],
+  "id",
+  "object",
+  "created",
+  "model",
+  "choices",
+  "system_fingerprint",
+  "service_tier",
 ]);
 
 /** @param segment The event's lines. */
