@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memory-host";
 import type { ChainReader } from "@inference/protocol/chain-reader";
@@ -208,3 +209,11 @@ export async function sign(
   });
   return { message, signature: await wallet.signMessage({ message }) };
 }
+
+/** The answer is this error. `assert-error.ts` checks its whole form, over HTTP. */
+export function assertError(answer: Answer, status: number, code: string): void {
+  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
+}
+
+/** What a key says of itself. */
+export const keyOf = (fixture: Fixture, bearer: string) => fixture.call("GET", "/api/v1/key", { bearer });

@@ -11,6 +11,7 @@ import { readSignedReceipt } from "@inference/protocol/signed-receipt";
 import { openChain } from "../../test/fund.ts";
 import {
   type Answer,
+  assertError,
   type Fixture,
   makeWallet,
   NOW,
@@ -22,10 +23,6 @@ import {
 const USD = 1_000_000_000;
 const SNAPSHOT = "0123456789abcdef".repeat(2);
 const REQUEST = makeRequestId(NOW, new Uint8Array(10));
-
-function assertError(answer: Answer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
-}
 
 /** An account with ten dollars, under a ceiling of fifty. */
 async function openAccount(query = "") {

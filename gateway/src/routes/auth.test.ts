@@ -4,6 +4,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { hashMessage } from "viem";
 import {
   type Answer,
+  assertError,
   BASE_URL,
   type Fixture,
   KEY_ENDPOINT,
@@ -23,10 +24,6 @@ type Signed = { message: string; signature: string; agentToken?: string | null }
 
 function post(fixture: Fixture, body: Signed): Promise<Answer> {
   return fixture.call("POST", "/auth", { body });
-}
-
-function assertError(answer: Answer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
 }
 
 describe("signing in", () => {

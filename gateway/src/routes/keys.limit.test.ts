@@ -4,8 +4,10 @@ import { accountPartition } from "@inference/ledger/partition";
 import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import {
   type Answer,
+  assertError,
   type Fixture,
   KEY_ENDPOINT,
+  keyOf,
   makeWallet,
   openFixture,
   sign,
@@ -22,10 +24,6 @@ async function send(fixture: Fixture, wallet: Wallet, id: string, resources: rea
   return fixture.call("POST", `/api/v1/keys/${id}/limit`, { body });
 }
 
-function assertError(answer: Answer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
-}
-
 /** The limits of a key, by name. */
 function limitsOf(data: Answer["body"]["data"]): Record<string, number> {
   const limits = data?.limits as { name: string; limit: number }[];
@@ -33,7 +31,6 @@ function limitsOf(data: Answer["body"]["data"]): Record<string, number> {
 }
 
 const HOUR = 3_600_000;
-const keyOf = (fixture: Fixture, bearer: string) => fixture.call("GET", "/api/v1/key", { bearer });
 
 describe("a signed message", () => {
   test("raises a key's limit, and what was spent today stays counted", async () => {

@@ -4,8 +4,10 @@ import { accountPartition } from "@inference/ledger/partition";
 import { admit, hear, reserve, settle } from "@inference/ledger/testing/example";
 import {
   type Answer,
+  assertError,
   type Fixture,
   KEY_ENDPOINT,
+  keyOf,
   makeWallet,
   openFixture,
   sign,
@@ -22,12 +24,6 @@ async function roll(
   const body = await sign(wallet, { issuedAt: fixture.time.now, resources });
   return fixture.call("POST", `/api/v1/keys/${id}/roll`, { body });
 }
-
-function assertError(answer: Answer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.error?.code], [status, code], answer.text);
-}
-
-const keyOf = (fixture: Fixture, bearer: string) => fixture.call("GET", "/api/v1/key", { bearer });
 
 describe("a rolled key", () => {
   test("has another secret, shown this once, and the old one opens nothing", async () => {
