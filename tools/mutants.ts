@@ -14,7 +14,7 @@ const mutants = readMutants();
 const wanted = process.argv.slice(2);
 const chosen = mutants.filter(({ number }) => wanted.length === 0 || wanted.includes(number));
 
-/** What a signal leaves behind otherwise: a file with a mutant, and its tests. */
+/** A signal must leave neither a file with a mutant nor running tests. */
 let restore = (): void => {};
 let running: ChildProcess | undefined;
 process.once("exit", () => {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * A port of this machine on which nothing listens. It is below those that systems give to outgoing connections (Linux:
- * from 32,768), of which one could take it before its user listens.
+ * A port of this machine on which nothing listens. Systems give higher ports to outgoing connections (Linux: from
+ * 32,768), and a connection could take such a port before its user listens.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 100; tries > 0; tries--) {

@@ -149,7 +149,7 @@ export function testResponses(start: StartHost): void {
       ]).finally(() => {
         isOver = true;
       });
-      // In small steps: the ledger takes no command that is a minute old.
+      // The steps are small, because the ledger takes no command that is a minute old.
       while (!isOver) await turned.goTo(turned.now() + limits.budgetWait.eachMs);
       const refused = await answers;
       for (const [index, answer] of refused.entries()) {
