@@ -56,6 +56,15 @@ test("dollars that the primary chain has booked already are not in an outbox tha
   deepEqual([held.map(({ nanoUsd }) => nanoUsd), matches], [[100n, 17n], true]);
 });
 
+test("dollars booked for tokens that are newer than the reading are a claim, and no outbox is below zero", () => {
+  const { held, claims, claimedNanoUsd, matches } = reservesOf(
+    booksOf({ backing: 125, lines: 85 }, { line: 85, booked: 68 }, true),
+    1,
+  );
+  deepEqual([held.map(({ nanoUsd }) => nanoUsd), claimedNanoUsd, matches], [[125n, 0n], 125n, true]);
+  deepEqual(claims.at(-1), { title: "Made since the last reading", chainId: 2, nanoUsd: 8n });
+});
+
 test("a line that no listed chain has stays a claim", () => {
   const { claims, matches } = reservesOf(booksOf({ backing: 103, lines: 63 }, {}, true), 1);
   deepEqual([claims.at(-1)?.nanoUsd, matches], [3n, true]);

@@ -32,18 +32,13 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
   const unlisted = isRead ? BigInt(books.lines_nano_usd) - listed : 0n;
   const held: ReserveLine[] = [
     { title: "Minter contract", chainId: primary, nanoUsd: BigInt(books.backing_nano_usd) },
-    ...chains.flatMap(
-      ({ chain_id: chainId, outbox_nano_usd: outbox, flushed_nano_usd: sent, booked_nano_usd: booked }) => {
-        const sentBefore = sent === null || booked === null ? null : BigInt(sent) - BigInt(booked);
-        // Below zero: the primary chain was read later, and has booked dollars that were in the outbox.
-        const isLater = outbox !== null && sentBefore !== null && sentBefore < 0n;
-        const transit = isLater ? 0n : sentBefore;
-        return [
-          { title: "Outbox contract", chainId, nanoUsd: isLater ? BigInt(outbox) + sentBefore : orNull(outbox) },
-          ...(transit === null || transit === 0n ? [] : [{ title: "In transit from", chainId, nanoUsd: transit }]),
-        ];
-      },
-    ),
+    ...chains.flatMap((chain) => {
+      const { inOutbox, inTransit } = waitingOf(chain);
+      return [
+        { title: "Outbox contract", chainId: chain.chain_id, nanoUsd: inOutbox },
+        ...unlessZero("In transit from", chain.chain_id, inTransit),
+      ];
+    }),
   ];
   const claims: ReserveLine[] = [
     { title: "Tokens not activated", chainId: primary, nanoUsd: BigInt(books.supply_nano_usd) },
@@ -54,6 +49,7 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
     ...chains.flatMap(({ chain_id: id, gifted_nano_usd: gifted }) => unlessZero("Gifted reserve", id, gifted)),
     { title: "Customer credit", chainId: primary, nanoUsd: BigInt(books.credit_nano_usd) },
     { title: "Owed for inference", chainId: primary, nanoUsd: BigInt(books.owed_nano_usd) },
+    ...chains.flatMap((chain) => unlessZero("Made since the last reading", chain.chain_id, waitingOf(chain).newer)),
     ...(unlisted === 0n ? [] : [{ title: "Reserved for chains beyond these rows", chainId: null, nanoUsd: unlisted }]),
   ];
   const [heldNanoUsd, claimedNanoUsd] = [sumOf(held), sumOf(claims)];
@@ -62,10 +58,24 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
   return { held, claims, heldNanoUsd, claimedNanoUsd, matches };
 }
 
+/**
+ * The dollars in a chain's outbox, those on their way from it, and the claims that were made after the chain was read.
+ * The primary chain may be read later than the other: then it has booked dollars that were in the outbox, or that were
+ * paid for newer tokens.
+ */
+function waitingOf(chain: Books["chains"][number]) {
+  const { outbox_nano_usd: outbox, flushed_nano_usd: sent, booked_nano_usd: booked } = chain;
+  if (outbox === null || sent === null || booked === null) return { inOutbox: null, inTransit: null, newer: null };
+  const waiting = BigInt(outbox) + BigInt(sent) - BigInt(booked);
+  if (waiting < 0n) return { inOutbox: 0n, inTransit: 0n, newer: -waiting };
+  const inOutbox = waiting < BigInt(outbox) ? waiting : BigInt(outbox);
+  return { inOutbox, inTransit: waiting - inOutbox, newer: 0n };
+}
+
 const orNull = (nanoUsd: number | null): bigint | null => (nanoUsd === null ? null : BigInt(nanoUsd));
 
-function unlessZero(title: string, chainId: number, nanoUsd: number | null): ReserveLine[] {
-  return nanoUsd === null || nanoUsd === 0 ? [] : [{ title, chainId, nanoUsd: BigInt(nanoUsd) }];
+function unlessZero(title: string, chainId: number, nanoUsd: bigint | number | null): ReserveLine[] {
+  return nanoUsd === null || BigInt(nanoUsd) === 0n ? [] : [{ title, chainId, nanoUsd: BigInt(nanoUsd) }];
 }
 
 function sumOf(lines: readonly ReserveLine[]): bigint | null {
