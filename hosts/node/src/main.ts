@@ -41,8 +41,9 @@ try {
   }
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   if (command === "backup") {
-    tell("backed_up", backUpLedger(settings.DATABASE_FILE, first));
+    const made = backUpLedger(settings.DATABASE_FILE, first);
     noteBackup(settings.DATABASE_FILE, new Date());
+    tell("backed_up", made);
     process.exit(0);
   }
   if (command === "restore") {
@@ -58,7 +59,6 @@ try {
   const gateway = await startNodeGateway(settings, { pricesFile });
   // A breakpoint stops the event loop for a long time.
   if (inspector.url() === undefined) startWatchdog();
-  tell("listening", { url: gateway.url, provider: settings.UPSTREAM_PROFILE });
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;
@@ -70,6 +70,8 @@ try {
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
+  // Last: whoever waits for this line may stop the process at once.
+  tell("listening", { url: gateway.url, provider: settings.UPSTREAM_PROFILE });
 } catch (error) {
   exitWith(startError(error));
 }
