@@ -19,7 +19,7 @@ before(async () => {
   writeFileSync(join(home, "log.jsonl"), receipts.map((receipt) => `${JSON.stringify({ receipt })}\n`).join(""));
 });
 after(async () => {
-  await server.stop();
+  await server.close();
   remove();
 });
 

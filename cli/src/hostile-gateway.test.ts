@@ -1,9 +1,9 @@
 import { equal, match, ok } from "node:assert/strict";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { generatePrivateKey } from "viem/accounts";
 import { makeTerminal } from "./testing/in-process.ts";
 
@@ -33,15 +33,13 @@ const server = createServer((request, response) => {
 });
 const { home, infer, remove } = makeTerminal({ INFERENCE_API_KEY: "ik_none" });
 let gateway = "";
+let close: () => Promise<void>;
 
 before(async () => {
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  gateway = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  ({ url: gateway, close } = await listenLocally(server));
 });
-after(() => {
-  server.closeAllConnections();
-  server.close();
+after(async () => {
+  await close();
   remove();
 });
 

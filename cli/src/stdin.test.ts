@@ -2,11 +2,11 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { commandFile } from "./testing/command-file.ts";
 import { makeTerminal } from "./testing/in-process.ts";
 import { openTty, withoutTerminal } from "./testing/terminal.ts";
@@ -24,19 +24,18 @@ const server = createServer(async (request, response) => {
   if (isEndless) return void response.write('data: {"choices":[{"delta":{"content":"Once upon"}}]}\n\n');
   response.end('data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
 });
+let gateway: LocalServer;
 before(async () => {
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
+  gateway = await listenLocally(server);
 });
-after(() => {
-  server.close();
+after(async () => {
+  await gateway.close();
   rmSync(folder, { recursive: true });
 });
 
 function chat(...prompt: string[]): string[] {
   asked = undefined;
-  const gateway = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return ["chat", ...prompt, "--model", "any", "--api-key", "ik_none", "--gateway", gateway];
+  return ["chat", ...prompt, "--model", "any", "--api-key", "ik_none", "--gateway", gateway.url];
 }
 
 async function start(prompt: string, stdin: "pipe" | number) {

@@ -1,9 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { shareDevnet, type TestedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { makeTerminal } from "./testing/in-process.ts";
 
 let devnet: TestedDevnet;
@@ -24,8 +24,8 @@ test("a webhook is added, tested, told of a credit by the gateway's process, log
     received.push((JSON.parse(body) as { type: string }).type);
     response.writeHead(received.length === 2 ? 500 : 204).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await using receiver = await listenLocally(server);
+  const url = `${receiver.url}/`;
   const terminal = makeTerminal({ DEVNET_DIR: devnet.folder });
   terminals.push(terminal);
   const { infer } = terminal;
@@ -47,5 +47,4 @@ test("a webhook is added, tested, told of a credit by the gateway's process, log
   match((await infer("webhooks", "add", url, "--event", "x")).stderr, /^--event takes balance\.low, /);
   equal((await infer("webhooks", "remove", id)).stdout, `${id} is removed.\n`);
   equal((await infer("webhooks", "remove", id)).code, 1);
-  server.close();
 });

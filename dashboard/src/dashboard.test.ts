@@ -1,10 +1,10 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { parseDecimal } from "@inference/protocol/money";
 import { inDeepRun } from "@inference/protocol/testing/deep";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import type { Page } from "playwright-core";
 import { createTestClient, http } from "viem";
 import { usd } from "./format.ts";
@@ -185,9 +185,8 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
 
   test("a webhook is added with its secret, tested and removed", inDeepRun, async () => {
     const { page, problems, close } = await openWindow();
-    const receiver = createServer((_, response) => response.writeHead(204).end());
-    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-    const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    await using receiver = await listenLocally(createServer((_, response) => response.writeHead(204).end()));
+    const hook = `${receiver.url}/`;
     await go(page, "settings");
     await click(page, "Development wallet");
     await main(page).getByText("Add a webhook").click();
@@ -203,7 +202,6 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await webhook.getByText("delivered: 204").waitFor();
     await webhook.getByRole("button", { name: "Remove" }).click();
     await webhook.waitFor({ state: "detached" });
-    receiver.close();
     deepEqual(problems, []);
     await close();
   });
@@ -294,13 +292,13 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   test("a program in a terminal gets a signed message, which makes its key", inDeepRun, async () => {
     const { page, problems, close } = await openWindow();
     const handed = Promise.withResolvers<string>();
-    const server = createServer((request, response) => {
+    const program = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
       response.end("Go back to the terminal.");
       handed.resolve(searchParams.get("code") ?? "");
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await using listening = await listenLocally(program);
+    const callback = `${listening.url}/`;
     await go(page, `login?${new URLSearchParams({ callback, state: "its own", name: "terminal", limit: "1.50" })}`);
     await click(page, "Development wallet");
     await click(page, "Sign");
@@ -318,8 +316,6 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     deepEqual([answer.status, data.name, data.limit], [201, "terminal", 1.5]);
     deepEqual(problems, []);
     await close();
-    server.close();
-    server.closeAllConnections();
   });
 });
 

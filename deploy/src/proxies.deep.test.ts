@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { request as secureRequest } from "node:https";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { freePort } from "@inference/contracts/free-port";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { binaryOf } from "./testing/binaries.ts";
 import { read } from "./testing/kit.ts";
 
@@ -86,21 +86,21 @@ for (const [name, proxy] of Object.entries(proxies)) {
     if (binary === undefined) return;
     let asked = 0;
     let answer = (_: IncomingMessage, response: ServerResponse): void => void response.end();
-    const upstream = createServer((incoming, response) => {
-      asked += 1;
-      answer(incoming, response);
-    }).listen(0, "127.0.0.1");
-    await once(upstream, "listening");
+    const upstream = await listenLocally(
+      createServer((incoming, response) => {
+        asked += 1;
+        answer(incoming, response);
+      }),
+    );
     const port = await freePort();
-    const { check, run } = proxy.prepare({ port, upstream: (upstream.address() as AddressInfo).port });
+    const { check, run } = proxy.prepare({ port, upstream: upstream.port });
     execFileSync(binary, check, { stdio: "pipe" });
     const process = spawn(binary, run, { stdio: "ignore", env: { ...globalThis.process.env, HOME: folder } });
     after(async () => {
       const ended = once(process, "exit");
       process.kill();
       await ended;
-      upstream.closeAllConnections();
-      upstream.close();
+      await upstream.close();
     });
 
     const send = async (path: string, { body = "", headers = {} } = {}): Promise<IncomingMessage> => {

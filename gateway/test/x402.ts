@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { paymentId, transferTypedData } from "@inference/protocol/top-up";
 import { type Authorization, paymentBody, type Relayed, type RelayQuote } from "@inference/protocol/wire/top-up";
 import { type Hex, verifyTypedData } from "viem";
@@ -27,7 +27,7 @@ export type X402Relay = {
   aheadMs: number;
   /** Where credits go: the ledger of the host, once it runs. */
   put: Put;
-  stop(): void;
+  stop(): Promise<void>;
 };
 
 export const x402Quote: RelayQuote = {
@@ -94,18 +94,15 @@ export async function startX402Relay(): Promise<X402Relay> {
     if (does.hangsUp && request.method === "POST") response.destroy();
     else response.writeHead(status).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  const { url, close } = await listenLocally(relay);
   const made: X402Relay = {
-    url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    url,
     secret: "s".repeat(32),
     ...{ asked, does, credit, aheadMs: 0 },
     execute: (authorization) => execute(authorization, null),
     booked: () => booked,
     put: () => Promise.reject(new Error("no host runs")),
-    stop() {
-      relay.closeAllConnections();
-      relay.close();
-    },
+    stop: close,
   };
   return made;
 }

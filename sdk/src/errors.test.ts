@@ -1,7 +1,7 @@
 import { equal, rejects } from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { refusalSentence } from "./contract-errors.ts";
@@ -9,14 +9,8 @@ import { connect, createClient, createKey, readCredits, readStatus } from "./ind
 
 /** Errors that come neither from the gateway nor from a contract have their own codes. */
 async function served(listener: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  await using server = await listenLocally(createServer(listener));
+  await use(server.url);
 }
 
 const account = privateKeyToAccount(generatePrivateKey());

@@ -2,10 +2,10 @@ import { deepEqual, equal } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { keepingReceipts, receiptsOf } from "./receipts-kept.ts";
 import { billedAt, signedOf } from "./testing/told-bill.ts";
 
@@ -28,11 +28,11 @@ const server = createServer((request, response) => {
   response.end();
 });
 let url = "";
+let close: () => Promise<void>;
 before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  ({ url, close } = await listenLocally(server));
 });
-after(() => server.close());
+after(() => close());
 
 for (const [path, { body }] of Object.entries(answers)) {
   test(`the answer of ${path} passes unchanged, and its receipt is kept if it has one`, async () => {

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 
 /** A proxy that delays each call of a node, so that a process can be killed between two calls. */
-export async function startSlowNode(rpcUrl: string, delayMs: number): Promise<{ url: string; close(): void }> {
+export function startSlowNode(rpcUrl: string, delayMs: number): Promise<LocalServer> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -20,13 +20,5 @@ export async function startSlowNode(rpcUrl: string, delayMs: number): Promise<{ 
       }, delayMs);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return listenLocally(server);
 }

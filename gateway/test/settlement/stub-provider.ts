@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 
 /**
@@ -45,16 +44,14 @@ export async function startStubProvider(): Promise<StubProvider> {
   const listed = async (path: string): Promise<StubAnswer> => ({
     body: await (await fetch(new URL(path, simulator.url))).text(),
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { url, close } = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${new URL(simulator.url).pathname}`,
+    url: url + new URL(simulator.url).pathname,
     say(answer) {
       said = answer;
     },
     async stop() {
-      server.close();
-      server.closeAllConnections();
+      await close();
       await simulator.close();
     },
   };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import {
   deliveriesAnswer,
   newWebhookAnswer,
@@ -40,7 +40,7 @@ function verified(message: Received | undefined, secret: string): { type: string
 export function testWebhooks(start: StartHost): void {
   describe("webhooks", () => {
     let host: HostUnderTest;
-    let receiver: Server;
+    let receiver: LocalServer;
     let url: string;
     const received: Received[] = [];
     /** How the receiver answers. */
@@ -57,17 +57,15 @@ export function testWebhooks(start: StartHost): void {
     before(async () => {
       // A receiver that hangs is given up sooner.
       host = await start({ hurry: 2 });
-      receiver = createServer((request, response) => void receive(request, response));
-      await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-      url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?a=b`;
+      receiver = await listenLocally(createServer((request, response) => void receive(request, response)));
+      url = `${receiver.url}/hook?a=b`;
     });
     beforeEach(() => {
       received.length = 0;
       answer = (response) => response.writeHead(204).end();
     });
     after(async () => {
-      receiver.closeAllConnections();
-      receiver.close();
+      await receiver.close();
       await host.stop();
     });
 

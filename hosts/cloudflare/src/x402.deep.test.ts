@@ -30,6 +30,6 @@ test("at the edge a payment serves the request that it came with, once, and nobo
     deepEqual(await edge.balance(account.address), spent);
   } finally {
     await edge.stop();
-    relay.stop();
+    await relay.stop();
   }
 });

@@ -1,17 +1,15 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { type LocalServer, listenLocally } from "@inference/protocol/testing/local-server";
 import { decodeFunctionData, encodeFunctionResult, type Hex, numberToHex } from "viem";
 import type { Evidence } from "../verify/evidence.ts";
 
 /** A gateway and its node, which tell one bill by HTTP: `/rpc` is the node. */
-export type BillServer = {
-  url: string;
+export type BillServer = LocalServer & {
   /** The paths that were asked, in order. */
   asked: string[];
-  stop(): Promise<void>;
 };
 
 const PAGE = 2;
@@ -30,11 +28,7 @@ export async function startBillServer(evidence: Evidence): Promise<BillServer> {
     response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" });
     response.end(typeof answer === "string" ? answer : JSON.stringify(answer ?? NOT_FOUND));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked },
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
-  };
+  return { ...(await listenLocally(server)), asked };
 }
 
 const NOT_FOUND = { error: { message: "There is no such thing.", type: "t", param: null, code: "not_found" } };

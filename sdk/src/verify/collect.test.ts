@@ -19,7 +19,7 @@ let server: BillServer;
 before(async () => {
   server = await startBillServer(honest);
 });
-after(() => server.stop());
+after(() => server.close());
 
 test("an honest gateway passes, and serves only the account's own data", async () => {
   server.asked.splice(0);
@@ -50,7 +50,7 @@ test("a gateway that repeats each request with the key that it sees fails by the
     );
     equal((await verify(connectionTo(liar))).notProven[0]?.startsWith("That you made these requests"), true);
   } finally {
-    await liar.stop();
+    await liar.close();
   }
 });
 
@@ -63,7 +63,7 @@ test("uses that are settled during the reading belong to the next bill", async (
   try {
     equal((await collectEvidence(connectionTo(busy), log)).said.uses.length, 6);
   } finally {
-    await busy.stop();
+    await busy.close();
   }
 });
 
@@ -92,7 +92,7 @@ test("a statement that the previous day's ceiling pays is in the bill of its use
     const bill = await collectBill(connectionTo(gateway), { from: "2026-11-03", to: "2026-11-03" }, log);
     deepEqual([bill.said.records.length, bill.said.uses.length], [1, 3]);
   } finally {
-    await gateway.stop();
+    await gateway.close();
   }
 });
 

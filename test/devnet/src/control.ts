@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { ownValue } from "@inference/protocol/own-value";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { oneLine } from "./devnet-error.ts";
 
 /** Where a running devnet takes commands: for whoever can read `ready.json`. */
@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = 4_096;
  */
 export async function startControl(
   commands: Readonly<Record<string, Command>>,
-): Promise<{ address: ControlAddress; close(): void }> {
+): Promise<{ address: ControlAddress; close(): Promise<void> }> {
   const token = randomBytes(24).toString("hex");
   let last: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
@@ -48,18 +48,8 @@ export async function startControl(
       write({ error: oneLine(error) });
     }
   }
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    address: { url: `http://127.0.0.1:${port}`, token },
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  const { url, close } = await listenLocally(server);
+  return { address: { url, token }, close };
 }
 
 function isBearer(header: string | undefined, token: string): boolean {

@@ -30,7 +30,7 @@ export async function startX402Stack(): Promise<X402Stack> {
     },
     async stop() {
       await stack.stop();
-      relay.stop();
+      await relay.stop();
     },
   };
 }

@@ -2,25 +2,20 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 import { checkDeployment } from "./check.ts";
 
 /** The check without a gateway. The hosts' tests run it against one. */
 const privateKey = `0x${"5".padStart(64, "0")}` as const;
 const say = () => undefined;
 
-async function listen(answer: string): Promise<{ url: string; close(): void }> {
-  const server = createServer((_, response) => response.end(answer));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, close: () => void server.close() };
-}
+const listen = (answer: string) => listenLocally(createServer((_, response) => response.end(answer)));
 
 test("a gateway that cannot be reached is named, with the reason", async () => {
   const { url, close } = await listen("");
-  close();
+  await close();
   await assert.rejects(checkDeployment({ url, privateKey, say }), {
     message: new RegExp(`^${url}/healthz cannot be reached: .*ECONNREFUSED`),
   });
@@ -31,7 +26,7 @@ test("a server that is no gateway is named", async () => {
     const { url, close } = await listen(answer);
     const said = { message: `${url}/healthz does not answer as a gateway does: 200 ${answer}` };
     await assert.rejects(checkDeployment({ url, privateKey, say }), said);
-    close();
+    await close();
   }
 });
 

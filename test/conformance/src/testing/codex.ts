@@ -2,11 +2,11 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { listenLocally } from "@inference/protocol/testing/local-server";
 
 /** A model's name, which decides the tools that Codex offers, and the model's answers turn by turn. */
 export type CodexTask = {
@@ -94,10 +94,8 @@ export async function runCodex(
     response.end();
   }
 
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
+  const { url: baseUrl, close } = await listenLocally(proxy);
   const folder = mkdtempSync(join(tmpdir(), "codex-"));
-  const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   writeFileSync(join(folder, "config.toml"), await printedSetup(target.url, { baseUrl, model: task.model }));
   writeFileSync(join(folder, "a.txt"), "one\ntwo\nthree\n");
   const prompt = `Change the file a.txt. <script>${JSON.stringify(task.script)}</script>`;
@@ -130,8 +128,7 @@ export async function runCodex(
       statuses,
     };
   } finally {
-    proxy.close();
-    proxy.closeAllConnections();
+    await close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
