@@ -74,7 +74,7 @@ describe("the memory for bodies", () => {
     const trickle = makeTrickle(stack);
     try {
       for (let left = 5; left > 0; left--) await trickle.send(7 * MIB, chatHeaders(session.key));
-      await eventually(() => trickle.answers.length === 1);
+      await eventually(() => trickle.answers.length > 0);
       assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*retry-after: 2.*"code":"overloaded"/is);
       for (const padding of ["", "x".repeat(4 * MIB)]) {
         const answer = await ask(stack, other, bodyOf("hello", { metadata: { padding } }));
@@ -92,7 +92,7 @@ describe("the memory for bodies", () => {
       for (let left = 257; left > 0; left--) {
         await trickle.send(16 * 1024 - 1, "POST /auth HTTP/1.1\r\nx-forwarded-for: 203.0.113.1");
       }
-      await eventually(() => trickle.answers.length === 1);
+      await eventually(() => trickle.answers.length > 0);
       assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*"code":"overloaded"/s);
       const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.2" };
       const answer = await sendHttp(proxied.url, { path: "/auth", body: "{}", headers });
