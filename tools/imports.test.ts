@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   "hosts/node": ["protocol", "ledger", "gateway", "chain", "settler"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain", "settler", "dashboard"],
   keeper: ["protocol", "chain", "contracts"],
-  computer: ["protocol", "keeper"],
+  computer: ["protocol", "keeper", "sdk"],
   sdk: ["protocol"],
   cli: ["protocol", "sdk"],
   dashboard: ["protocol", "sdk"],

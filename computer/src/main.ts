@@ -1,8 +1,6 @@
 import { tell } from "@inference/keeper/log";
 import { runProcess } from "@inference/keeper/process";
-import { ComputerError } from "./computer-error.ts";
-import { connectGateway } from "./gateway.ts";
-import { requireComputer } from "./registry.ts";
+import { connect } from "@inference/sdk/connection";
 import { startSelling } from "./seller.ts";
 import { readComputerSettings } from "./settings.ts";
 
@@ -14,27 +12,24 @@ Keeps the offer of an agent's capacity in force at a gateway. computer/README.md
   COMPUTER_KEY_FILE                                              The computer's key, or one of the next two lines.
   COMPUTER_KEYSTORE, COMPUTER_PASSWORD_FILE, COMPUTER_PASSWORD
   COMPUTER_KEY
-  SHARE_PERCENT, PRIMARY_RPC_URL, POLL_MS                        Optional.
+  SHARE_PERCENT, POLL_MS                                         Optional.
 
 Options:
   --help     Print this text.
   --version  Print the version.
 `;
 
+const CALL_MS = 10_000;
+
 /** `npm run computer`: sells until a signal ends it. */
 await runProcess({ name: "computer", usage }, async () => {
-  const settings = await readComputerSettings(process.env);
-  const { agentToken, account, shareBps, pollMs } = settings;
-  const gateway = connectGateway(settings.gatewayUrl, { agentToken, account });
-  const primary = await gateway.primary();
-  const rpcUrl = settings.rpcUrl ?? primary.rpcUrl;
-  if (rpcUrl === "") throw new ComputerError("The gateway names no node of the primary chain: set PRIMARY_RPC_URL.");
-  const { settlement, registry } = primary;
-  const claim = { rpcUrl, chainId: settlement.chainId, registry, agentToken, computer: account.address };
-  await requireComputer(claim);
-  say(`Computer ${account.address} of agent ${agentToken}, at ${settings.gatewayUrl}.`);
-  const explain = (): Promise<void> => requireComputer(claim);
-  return startSelling({ gateway, settlement, agentToken, shareBps, pollMs, say, explain });
+  const { gatewayUrl, account: computer, ...terms } = await readComputerSettings(process.env);
+  say(`Computer ${computer.address} of agent ${terms.agentToken}, at ${gatewayUrl}.`);
+  const connection = connect({
+    gateway: gatewayUrl,
+    fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS) }),
+  });
+  return startSelling({ connection, computer, ...terms, say });
 });
 
 function say(message: string): void {

@@ -27,7 +27,7 @@ test("a key comes from the environment, and the rest has defaults", async () => 
   writeFileSync(keyFile, `${key}\n`);
   const fromFile = await readComputerSettings({ ...own, COMPUTER_KEY_FILE: keyFile, SHARE_PERCENT: "12.5" });
   deepEqual([fromFile.account.address, fromFile.shareBps], [account.address, 1_250]);
-  const expected = { gatewayUrl: "http://127.0.0.1:8787", shareBps: 10_000, pollMs: 5_000, rpcUrl: undefined };
+  const expected = { gatewayUrl: own.GATEWAY_URL, shareBps: 10_000, pollMs: 5_000 };
   deepEqual({ ...settings, agentToken }, { ...expected, agentToken });
 });
 

@@ -5,16 +5,12 @@ import { parseShareBps } from "@inference/protocol/offer";
 import { ownValue } from "@inference/protocol/own-value";
 import { type Address, getAddress, isAddress } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { ComputerError } from "./computer-error.ts";
 
 export type ComputerSettings = {
-  /** Without a slash at the end. */
   gatewayUrl: string;
   agentToken: Address;
   /** The share of each day's capacity that is sold, in basis points. */
   shareBps: number;
-  /** A node of the primary chain; undefined for the one that the gateway names. */
-  rpcUrl: string | undefined;
   pollMs: number;
   account: PrivateKeyAccount;
 };
@@ -25,7 +21,7 @@ const DEFAULTS = { sharePercent: "100", pollMs: 5_000 };
 const LEAST_POLL_MS = 100;
 const MOST_POLL_MS = 600_000;
 
-/** Reads the settings from the environment. Throws {@link ComputerError} with everything that is wrong. */
+/** Reads the settings from the environment. Throws an error with everything that is wrong. */
 export async function readComputerSettings(variables: Variables): Promise<ComputerSettings> {
   const given = (name: string): string | undefined => ownValue(variables, name) || undefined;
   const wrong: string[] = [];
@@ -35,31 +31,27 @@ export async function readComputerSettings(variables: Variables): Promise<Comput
     if (!isRight) wrong.push(`${name} must be a whole number from ${least} to ${most}, not ${text}.`);
     return Number(text);
   };
-  const url = (name: string): string | undefined => {
-    const text = given(name);
-    const isRight = text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "");
-    if (!isRight) wrong.push(`${name} must be an http(s) URL, not ${text}.`);
-    return text?.replace(/\/+$/, "");
-  };
-  const gatewayUrl = url("GATEWAY_URL");
+  const gatewayUrl = given("GATEWAY_URL");
   if (gatewayUrl === undefined) wrong.push("GATEWAY_URL must name the gateway that sells, like http://127.0.0.1:8787.");
+  else if (!/^https?:$/.test(URL.parse(gatewayUrl)?.protocol ?? "")) {
+    wrong.push(`GATEWAY_URL must be an http(s) URL, not ${gatewayUrl}.`);
+  }
   const token = given("AGENT_TOKEN") ?? "";
   if (!isAddress(token)) wrong.push("AGENT_TOKEN must be the address of the agent's token.");
   const share = given("SHARE_PERCENT") ?? DEFAULTS.sharePercent;
   const shareBps = parseShareBps(share) ?? 0;
   if (shareBps === 0) wrong.push(`SHARE_PERCENT must be a percentage from 0.01 to 100, not ${share}.`);
   const pollMs = number("POLL_MS", DEFAULTS.pollMs, [LEAST_POLL_MS, MOST_POLL_MS]);
-  const rpcUrl = url("PRIMARY_RPC_URL");
   const account = await readAccount(given).catch((error: unknown) => void wrong.push(oneLine(error)));
-  if (wrong.length > 0 || gatewayUrl === undefined || !account) throw new ComputerError(wrong.join(" "));
-  return { gatewayUrl, agentToken: getAddress(token), shareBps, rpcUrl, pollMs, account };
+  if (wrong.length > 0 || gatewayUrl === undefined || !account) throw new Error(wrong.join(" "));
+  return { gatewayUrl, agentToken: getAddress(token), shareBps, pollMs, account };
 }
 
 /** The computer's key: a file of it, a Foundry keystore with its password, or the key. No message has any of them. */
 async function readAccount(given: (name: string) => string | undefined): Promise<PrivateKeyAccount> {
   const [keyFile, keystore, text] = ["COMPUTER_KEY_FILE", "COMPUTER_KEYSTORE", "COMPUTER_KEY"].map(given);
   if ([keyFile, keystore, text].filter((each) => each !== undefined).length !== 1) {
-    throw new ComputerError(
+    throw new Error(
       "Set COMPUTER_KEY_FILE (as `infer agent computer` makes it), COMPUTER_KEYSTORE (a Foundry keystore file) or " +
         "COMPUTER_KEY, one of the three.",
     );
@@ -68,24 +60,24 @@ async function readAccount(given: (name: string) => string | undefined): Promise
   if (key !== undefined) {
     if (isPrivateKey(key)) return privateKeyToAccount(key);
     const name = keyFile === undefined ? "COMPUTER_KEY" : `COMPUTER_KEY_FILE: ${keyFile}`;
-    throw new ComputerError(`${name} must be a private key: 0x and 64 hexadecimal digits.`);
+    throw new Error(`${name} must be a private key: 0x and 64 hexadecimal digits.`);
   }
   const passwordFile = given("COMPUTER_PASSWORD_FILE");
   const password =
     passwordFile === undefined ? given("COMPUTER_PASSWORD") : readText(passwordFile).replace(/\r?\n$/, "");
   if (password === undefined) {
-    throw new ComputerError("COMPUTER_KEYSTORE needs COMPUTER_PASSWORD_FILE or COMPUTER_PASSWORD.");
+    throw new Error("COMPUTER_KEYSTORE needs COMPUTER_PASSWORD_FILE or COMPUTER_PASSWORD.");
   }
   const file = keystore ?? "";
   const secret = await openKeystore(readText(file), password);
   if (secret !== undefined) return privateKeyToAccount(secret);
-  throw new ComputerError(`COMPUTER_KEYSTORE: ${file} does not open with the password, or is not a keystore.`);
+  throw new Error(`COMPUTER_KEYSTORE: ${file} does not open with the password, or is not a keystore.`);
 }
 
 function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new ComputerError(`${file} cannot be read: ${oneLine(error)}`);
+    throw new Error(`${file} cannot be read: ${oneLine(error)}`);
   }
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent } from "./agents.ts";
-import type { Chain } from "./chain.ts";
 import type { Child } from "./child.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
@@ -10,7 +9,6 @@ import { programs } from "./programs.ts";
 export type ComputersOptions = {
   processes: Processes;
   folder: Folder;
-  chain: Pick<Chain, "rpcUrl">;
   gatewayUrl: string;
   environment: Readonly<Record<string, string | undefined>>;
 };
@@ -53,7 +51,7 @@ export async function startComputers(options: ComputersOptions): Promise<Compute
  * its offer for good. The devnet goes on then.
  */
 async function startComputer(
-  { processes, chain, gatewayUrl, environment }: ComputersOptions,
+  { processes, gatewayUrl, environment }: ComputersOptions,
   agent: Agent,
   place: number,
 ): Promise<Child> {
@@ -65,7 +63,6 @@ async function startComputer(
     COMPUTER_KEY: agent.computer.privateKey,
     COMPUTER_KEY_FILE: "",
     COMPUTER_KEYSTORE: "",
-    PRIMARY_RPC_URL: chain.rpcUrl,
     SHARE_PERCENT: "100",
     POLL_MS: "1000",
   };

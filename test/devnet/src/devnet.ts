@@ -173,7 +173,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl" | "halt
     ready.clockOffsetMs = clock.offsetMs;
     folder.writeJson("ready.json", ready);
   };
-  const computers = await startComputers({ processes, folder, chain, gatewayUrl, environment });
+  const computers = await startComputers({ processes, folder, gatewayUrl, environment });
   const control = await startControl(
     devnetCommands({
       chains,

@@ -1,4 +1,0 @@
-/** The reason why the computer cannot sell, with the remedy. */
-export class ComputerError extends Error {
-  override readonly name = "ComputerError";
-}
