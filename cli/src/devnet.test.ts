@@ -215,7 +215,7 @@ test("of two runs that pay with an account at once, one pays and the other names
 });
 
 test("keys are made, listed, raised, given another secret and revoked", async () => {
-  const { infer, dies, json } = openTerminal();
+  const { infer, json } = openTerminal();
   await json("login", "--devnet");
   const made = (await json("keys", "create", "büro", "--limit", "1.50", "--reset", "daily")) as {
     key: string;
@@ -257,16 +257,6 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
     (await infer("keys", "revoke", "laptop")).stderr,
     /^This account has no key `laptop`\. `infer keys list` shows/,
   );
-  // The next command names a key whose secret was lost, and the remedy.
-  await dies("output", "keys", "create", "lost");
-  const { stderr, stdout } = await infer("keys", "list");
-  match(stderr, /`infer keys create "lost"` was interrupted at 20\S+ [\s\S]*`infer keys roll ID`/);
-  const lost = /^(\S+) +lost /m.exec(stdout)?.[1] ?? "";
-  await dies("output", "keys", "roll", lost);
-  const again = await infer("keys", "roll", lost);
-  match(again.stderr, new RegExp(`keys roll ${lost}. was interrupted`));
-  equal((await infer("credits", "--api-key", again.stdout.split("\n")[0] ?? "")).code, 0);
-  equal((await infer("keys", "list")).stderr, "");
   // The login keeps the new secret of its key.
   const { key } = (await json("keys", "show")) as { key: string };
   await json("keys", "roll");

@@ -20,7 +20,6 @@ import { keepLogin, readLogin } from "../login-state.ts";
 import { usd } from "../money.ts";
 import { gatewayOptions, signerOptions } from "../options.ts";
 import { table } from "../table.ts";
-import { askForSecret, tellUnseen } from "../unseen-key.ts";
 
 const keyArgument = { about: "its name or its id, as `infer keys list` shows them" } as const;
 
@@ -39,8 +38,7 @@ export const keysCreate = command({
     if (argument !== undefined && options.name !== undefined) throw new UsageError("The name is given twice.");
     const terms = { name: argument ?? options.name ?? ownName(), ...readTerms(options) };
     const connection = await connectAsOwner(context, options);
-    const named = `keys create ${JSON.stringify(terms.name)}`;
-    const made = await askForSecret(context, named, () => createKey(connection, terms));
+    const made = await createKey(connection, terms);
     rememberKeys(context, [made.data]);
     return made;
   },
@@ -54,7 +52,6 @@ export const keysList = command({
   options: signerOptions,
   output: z.strictObject({ keys: z.array(keyAnswer.shape.data) }),
   async run(context, { options }) {
-    tellUnseen(context);
     const keys = await listKeys(await connectAsOwner(context, options));
     rememberKeys(context, keys);
     return { keys };
@@ -113,7 +110,7 @@ export const keysRoll = command({
     if (named === undefined) throw new UsageError("Name the key: `infer keys list` shows them.");
     const connection = await connectAsOwner(context, options);
     const id = key === undefined ? named : await keyIdOf(connection, key);
-    const rolled = await askForSecret(context, `keys roll ${id}`, () => rollKey(connection, id));
+    const rolled = await rollKey(connection, id);
     if (login?.keyId === id) keepLogin(context, { ...login, apiKey: rolled.key, keyId: rolled.data.id });
     return rolled;
   },

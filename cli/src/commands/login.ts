@@ -23,7 +23,6 @@ import { signInBrowser } from "../login-page.ts";
 import { keepLogin, type Login, readLogin, type Signer } from "../login-state.ts";
 import { usd } from "../money.ts";
 import { accountOptions, type ChainPins, chainOptions, gatewayOptions, readPins } from "../options.ts";
-import { askForSecret } from "../unseen-key.ts";
 import { shownLogin, who } from "./session.ts";
 
 export const login = command({
@@ -66,7 +65,7 @@ export const login = command({
     if (earlier?.gateway === gateway && (await isGood(earlier))) return stay(context, { ...earlier, chains }, terms);
     const opensPage = options["no-browser"] !== true && context.isInteractive;
     const signed = await signInBrowser(context, { gateway, terms, opensPage });
-    const { key, data } = await askForSecret(context, "login", () => createSignedKey(connect({ gateway }), signed));
+    const { key, data } = await createSignedKey(connect({ gateway }), signed);
     rememberKeys(context, [data]);
     const address = parseSiweMessage(signed.message)?.address ?? "";
     const signer: Signer = { type: "elsewhere" };
@@ -106,7 +105,7 @@ export async function loginAs(
   const earlier = readLogin(context);
   const isSame = earlier?.gateway === gateway && earlier.address.toLowerCase() === account.address.toLowerCase();
   if (isSame && (await isGood(earlier))) return stay(context, { ...earlier, signer, chains }, terms);
-  const { key, data } = await askForSecret(context, "login", () => createKey(connect({ gateway, account }), terms));
+  const { key, data } = await createKey(connect({ gateway, account }), terms);
   rememberKeys(context, [data]);
   const made = { gateway, address: account.address, apiKey: key, keyId: data.id, signer, chains };
   return finish(context, made, true);
