@@ -62,12 +62,13 @@ test("a receipt that was never charged is in the customer's favour", async () =>
   match(await detail(evidenceOf(story), "requests"), /1 receipts of \$0\.01 were never charged, in your favour$/);
 });
 
-test("a use that differs from its signed receipt in charge, prices, day or server fails", async () => {
+test("a use that differs from its signed receipt in charge, prices, day, server or offer fails", async () => {
   const changes = [
     { cost_nano_usd: CENT - 1 },
     { snapshot: "d".repeat(32) },
     { day: 1 },
     { served_by: AGENT },
+    { offer: `0x${"0e".repeat(32)}` },
   ] as const;
   for (const changed of changes) {
     const log = { receipts: honestStory().kept.map((each) => signedOf(each, changed)), isComplete: false };

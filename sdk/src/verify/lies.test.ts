@@ -124,11 +124,6 @@ const moreLies: Record<string, Lie> = {
     says: /^a record begins at \$0\.03, and the one before it ends at \$0\.005$/,
     tell: ({ said }) => said.records.splice(1, 1),
   },
-  "fewer debits than the chain has": {
-    caughtBy: "debits",
-    says: /^the records end at \$0\.03, and the chain debited \$0\.05$/,
-    tell: ({ said }) => said.records.pop(),
-  },
   "a chunk that the contract does not have": {
     caughtBy: "debits",
     says: /^the contract has no chunk 0x/,
@@ -142,11 +137,6 @@ const moreLies: Record<string, Lie> = {
     tell: ({ said }) => {
       last(said.records).amount_nano_usd -= 1;
     },
-  },
-  "a higher charge than it signed": {
-    caughtBy: "requests",
-    says: /^the use req_05.* is not what its signed receipt says$/,
-    story: ({ billed }) => changeLast(billed, { charge: 2 * CENT }),
   },
   "receipts that another key signs": {
     caughtBy: "requests",
@@ -216,25 +206,6 @@ const moreLies: Record<string, Lie> = {
       last(said.receipts).held_nano_usd = CENT - 1;
     },
   },
-  "a use that is left out of its statement": {
-    caughtBy: "leaves",
-    says: /^unproven, \$0\.03/,
-    tell: ({ said }) => said.uses.splice(0, 1),
-  },
-  "two uses that change places": {
-    caughtBy: "leaves",
-    says: /^unproven, \$0\.02/,
-    tell: ({ said }) => {
-      const [one, other] = [said.uses[3], said.uses[4]];
-      if (one === undefined || other === undefined) return;
-      said.uses.splice(
-        3,
-        2,
-        { ...other, ends_at_nano_usd: one.ends_at_nano_usd },
-        { ...one, ends_at_nano_usd: 5 * CENT },
-      );
-    },
-  },
   "uses that overlap": {
     caughtBy: "leaves",
     says: /overlaps with the one before it$/,
@@ -246,15 +217,6 @@ const moreLies: Record<string, Lie> = {
     caughtBy: "leaves",
     says: /^the uses end at \$0\.05, and \$0\.06 was spent$/,
     tell: ({ said }) => said.uses.pop(),
-  },
-  "another day than its leaf has": {
-    caughtBy: "leaves",
-    says: /^unproven, \$0\.02/,
-    tell: ({ said }) => {
-      const [use, receipt] = [said.uses[3], said.receipts[3]];
-      if (use !== undefined) use.day_served = "2026-11-02";
-      if (receipt !== undefined) receipt.created_at = "2026-11-02T10:00:00Z";
-    },
   },
   "a tenth that goes back for another account": {
     caughtBy: "served",
@@ -295,13 +257,6 @@ const moreLies: Record<string, Lie> = {
     says: /^spent, reserved and available do not come to the credits$/,
     tell: ({ said }) => {
       if (said.balance !== null) said.balance.credits.available_nano_usd -= 1;
-    },
-  },
-  "more spent than the days come to": {
-    caughtBy: "receipts",
-    says: /^the days come to \$0\.05, and \$0\.06 was spent$/,
-    tell: ({ said }) => {
-      if (said.balance !== null) said.balance.totals = { [DAY]: 5 * CENT };
     },
   },
   "another settlement contract": {
@@ -366,15 +321,6 @@ const moreLies: Record<string, Lie> = {
       const record = recordAt({ ...last(said.records), before_nano_usd: 5 * CENT, amount_nano_usd: 0 });
       said.records.push(record);
       if (chain !== null) chain.blocks[record.chunk.root] = 9;
-    },
-  },
-  "another offer than it signed": {
-    caughtBy: "requests",
-    says: /^the use req_01.* is not what its signed receipt says$/,
-    tell: (evidence) => {
-      const offer = `0x${"0e".repeat(32)}` as const;
-      const receipts = honestStory().kept.map((each) => signedOf(each, each.servedBy === AGENT ? { offer } : {}));
-      evidence.log = { receipts, isComplete: true };
     },
   },
   "a bill that ends above what the chain debited": {
