@@ -7,7 +7,6 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { createAgent } from "@inference/sdk/agents";
 import { readExits } from "@inference/sdk/backing";
 import { createClient } from "@inference/sdk/client";
-import { readOffer } from "@inference/sdk/offers";
 import { mintRewards, ripen } from "@inference/sdk/testing/rewards";
 import type { Page } from "playwright-core";
 import { createWalletClient, http } from "viem";
@@ -36,9 +35,11 @@ import {
   fundsOf,
   go,
   main,
+  openAs,
   openWindow,
   ownStage,
   pay,
+  untilSold,
   url,
 } from "./testing/stage.ts";
 
@@ -52,9 +53,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
 
   describe("loaded again in each state, the page continues: nothing is paid twice, nothing is lost", () => {
     test("by approval on the primary chain, after a permit that nobody signed", async () => {
-      const { page, close } = await openWindow();
-      await go(page, "funds");
-      await click(page, "Development wallet");
+      const { page, close } = await openAs("funds");
       const before = await fundsOf(31_337);
       await setRule(page, { method: "eth_signTypedData_v4", does: "hang" });
       await pay(page, 31_337, "3");
@@ -75,9 +74,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     });
 
     test("from a secondary chain, in each step of the bridge", async () => {
-      const { page, close } = await openWindow();
-      await go(page, "funds");
-      await click(page, "Development wallet");
+      const { page, close } = await openAs("funds");
       const before = await fundsOf(31_339);
       await beginReloads(page);
       // Halts the relayer until the page was loaded again while it waits.
@@ -96,9 +93,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
 
     test("in the market, where tokens cost less than a dollar", async () => {
       await buyToPar(devnet.ready, 4);
-      const { page, close } = await openWindow();
-      await go(page, "funds");
-      await click(page, "Development wallet");
+      const { page, close } = await openAs("funds");
       await page.getByLabel(CHAINS[31_337]).check();
       await page.getByText("at the moment for more").waitFor();
       ok(await page.getByRole("radio", { name: /^Market/ }).isDisabled());
@@ -167,9 +162,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
   }
 
   test("an order for top-ups is set, shown and ended on a chain", async () => {
-    const { page, problems, close } = await openWindow();
-    await go(page, "funds");
-    await click(page, "Development wallet");
+    const { page, end } = await openAs("funds");
     const heading = page.getByRole("heading", { name: "Secondary 2", level: 3 });
     const order = main(page).locator("section").filter({ has: heading }).last();
     await order.getByText("Set an order").click();
@@ -184,12 +177,11 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     deepEqual([await axeFindings(page), await overflow(page)], [[], 0]);
     await order.getByRole("button", { name: "End the order" }).click();
     await order.getByText("Set an order").waitFor();
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 
   test("a Safe pays by approval, its transactions are found by their effects, and it signs for a key", async () => {
-    const { page, problems, close } = await openWindow();
+    const { page, end } = await openWindow();
     const { rpcUrl } = chainOf(31_337);
     const { protocolSafe: safe = "0x", stablecoin = "0x" } = devnet.ready.contracts.primary ?? {};
     const owner = mnemonicToAccount(MNEMONIC, { addressIndex: 7 }).address;
@@ -216,8 +208,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await page.getByRole("textbox", { name: "Name" }).fill("the Safe's");
     await click(page, "Sign and create key");
     equal((await call("chat/completions", await page.locator("#key").innerText(), CHAT)).status, 200);
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 
   async function goOnUntilAdded(page: Page): Promise<void> {
@@ -263,7 +254,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
   });
 
   test("the documentation keeps the language and the theme, finds by keyboard, copies, and needs no script", async () => {
-    const { page, problems, close } = await openWindow({ permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, end } = await openWindow({ permissions: ["clipboard-read", "clipboard-write"] });
     await go(page, "docs");
     equal(await page.getByText(/^Balance/).isVisible(), false);
     await page.getByRole("tab", { name: "curl" }).focus();
@@ -292,8 +283,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       .getByRole("banner")
       .getByText(/^Balance \$\d/)
       .waitFor();
-    deepEqual(problems, []);
-    await close();
+    await end();
     const plain = await openWindow({ javaScriptEnabled: false });
     await go(plain.page, "docs");
     for (const name of ["curl", "Python", "TypeScript"]) await plain.page.getByRole("heading", { name }).waitFor();
@@ -302,9 +292,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
   });
 
   test("while the service is away one banner says so, figures stay, and it ends when the service is back", async () => {
-    const { page, close } = await openWindow();
-    await go(page, "keys");
-    await click(page, "Development wallet with a balance");
+    const { page, close } = await openAs("keys", "Development wallet with a balance");
     const banner = page.getByText("The service does not answer. Your balance is not affected.");
     const balance = page.getByRole("banner").getByText(/^Balance \$/);
     await balance.waitFor();
@@ -336,7 +324,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
       for (const viewport of Object.values(SIZES)) {
         test(`${colorScheme}, at ${viewport.width} px`, async () => {
           const findings: string[] = [];
-          const { page, problems, close } = await openWindow({ colorScheme, viewport });
+          const { page, end } = await openWindow({ colorScheme, viewport });
           let isSignedIn = false;
           for (const { path, isSignedOut } of screens.toSorted(signedOutFirst)) {
             if (isSignedOut !== true && !isSignedIn) await signIn(page, url);
@@ -348,8 +336,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
             if ((await overflow(page)) !== 0) findings.push(`/${path}: wider than the window`);
           }
           deepEqual(findings, []);
-          deepEqual(problems, []);
-          await close();
+          await end();
         });
       }
     }
@@ -361,10 +348,8 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     const say = () => {};
     for (const each of [address, balance?.address ?? "0x"])
       await askDevnet(own.folder, { command: "faucet", args: [each], say });
-    const { page, problems, close } = await openWindow();
+    const { page, end } = await openAs("agents");
     const part = (name: string, of = page) => of.getByRole("region", { name, exact: true });
-    await go(page, "agents");
-    await click(page, "Development wallet");
     await page.getByText("You have created no agent and back none.").waitFor();
     await page.getByRole("link", { name: "Create an agent" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Owl");
@@ -390,10 +375,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await page.goto("about:blank");
     await askDevnet(own.folder, { command: "day", args: [], say });
     const client = createClient({ gateway: url, account: privateKeyToAccount(privateKey), pollMs: 50 });
-    await eventually(async () => {
-      await ask();
-      return (await readOffer(client.connection, agentToken)).today.sold_nano_usd > 0;
-    });
+    await untilSold(client.connection, agentToken);
     await go(page, "agents");
     await part("Owl")
       .getByText(/^\$0\.0*[1-9]\d* of \$20\.00$/)
@@ -409,9 +391,7 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await part("Offer").getByRole("button", { name: "Withdraw" }).click();
     await part("Offer").getByText("Nothing is for sale.").waitFor();
 
-    const other = await openWindow();
-    await go(other.page, place);
-    await click(other.page, "Development wallet with a balance");
+    const other = await openAs(place, "Development wallet with a balance");
     await click(other.page, "Back this agent");
     await other.page.getByLabel(/^Stake, in/).fill("20");
     await other.page.getByRole("dialog").getByRole("button", { name: "Stake" }).click();
@@ -438,7 +418,6 @@ describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () =>
     await click(page, "Pay out");
     await part("Withdrawals").waitFor({ state: "detached" });
     deepEqual(await readExits(client.connection, address), []);
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 });

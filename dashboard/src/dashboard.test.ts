@@ -20,6 +20,7 @@ import {
   devnet,
   go,
   main,
+  openAs,
   openWindow,
   pay,
   startStage,
@@ -83,9 +84,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
 
   for (const chainId of ACTIVATED_FROM) {
     test(`from no wallet to an answered request, with dollars of chain ${chainId}`, async () => {
-      const { page, problems, close } = await openWindow();
-      await go(page, "funds");
-      await click(page, "Development wallet");
+      const { page, end } = await openAs("funds");
       await pay(page, chainId, "3");
       await added(page);
       await page.getByRole("link", { name: "Create a key" }).click();
@@ -98,15 +97,12 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
         match(text, new RegExp(`name=chain%20${chainId}&limit=5.00&limit_reset=monthly`));
       });
       equal((await call("chat/completions", key, CHAT)).status, 200);
-      deepEqual(problems, []);
-      await close();
+      await end();
     });
   }
 
   test("a wallet that declines, or that cannot pay for the transaction, is told what to do", inDeepRun, async () => {
-    const { page, close } = await openWindow();
-    await go(page, "funds");
-    await click(page, "Development wallet");
+    const { page, close } = await openAs("funds");
     await setRule(page, { method: "wallet_switchEthereumChain", does: "reject" });
     await page.getByLabel(CHAINS[31_338]).check();
     await page.getByText("Your wallet is on another chain. It will ask you to switch to Secondary 1.").waitFor();
@@ -131,9 +127,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   });
 
   test("keys are limited, disabled, rotated and deleted", async () => {
-    const { page, problems, close } = await openWindow();
-    await go(page, "keys/new");
-    await click(page, "Development wallet");
+    const { page, end } = await openAs("keys/new");
     const first = await createKey(page, "cli", async () => {
       await page.getByRole("heading", { name: "Key cli: at most $5.00 a month, any model, no expiry" }).waitFor();
       await setRule(page, { method: "personal_sign", does: "reject" });
@@ -170,8 +164,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await choose("Delete");
     await dialog.getByRole("button", { name: "Delete this key" }).click();
     await row.waitFor({ state: "detached" });
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 
   /** Fills the form, and returns the key that is shown once. @param then Before the wallet signs. */
@@ -184,11 +177,9 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   }
 
   test("a webhook is added with its secret, tested and removed", inDeepRun, async () => {
-    const { page, problems, close } = await openWindow();
+    const { page, end } = await openAs("settings");
     await using receiver = await listenLocally(createServer((_, response) => response.writeHead(204).end()));
     const hook = `${receiver.url}/`;
-    await go(page, "settings");
-    await click(page, "Development wallet");
     await main(page).getByText("Add a webhook").click();
     await page.getByLabel("URL").fill(hook);
     await page.getByLabel("Agent's offer ended").uncheck();
@@ -202,15 +193,12 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await webhook.getByText("delivered: 204").waitFor();
     await webhook.getByRole("button", { name: "Remove" }).click();
     await webhook.waitFor({ state: "detached" });
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 
   test("spending is shown in figures that add up, downloaded, and followed to the chain", async () => {
-    const { page, problems, close } = await openWindow();
     const receipt = await ask();
-    await go(page, "activity");
-    await click(page, "Development wallet with a balance");
+    const { page, end } = await openAs("activity", "Development wallet with a balance");
     const spend = page.getByRole("region", { name: "Spend", exact: true });
     await spend.waitFor();
     const session = await page.evaluate(() =>
@@ -285,12 +273,10 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
         lines.at(-1),
       );
     }
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 
   test("a program in a terminal gets a signed message, which makes its key", inDeepRun, async () => {
-    const { page, problems, close } = await openWindow();
     const handed = Promise.withResolvers<string>();
     const program = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
@@ -299,8 +285,8 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     });
     await using listening = await listenLocally(program);
     const callback = `${listening.url}/`;
-    await go(page, `login?${new URLSearchParams({ callback, state: "its own", name: "terminal", limit: "1.50" })}`);
-    await click(page, "Development wallet");
+    const asked = new URLSearchParams({ callback, state: "its own", name: "terminal", limit: "1.50" });
+    const { page, end } = await openAs(`login?${asked}`);
     await click(page, "Sign");
     await click(page, "Go on to the program");
     const { state, message, signature } = JSON.parse(
@@ -314,8 +300,7 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     });
     const { data } = (await answer.json()) as { data: { name: string; limit: number } };
     deepEqual([answer.status, data.name, data.limit], [201, "terminal", 1.5]);
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 });
 

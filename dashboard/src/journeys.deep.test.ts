@@ -5,14 +5,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ask as askDevnet } from "@inference/devnet/ask";
 import { temporaryFolder } from "@inference/devnet/testing/launch";
-import { eventually } from "@inference/protocol/testing/eventually";
 import { createClient } from "@inference/sdk/client";
-import { readOffer } from "@inference/sdk/offers";
 import type { Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
 import { missingChromium } from "./testing/browser.ts";
 import { SIZES } from "./testing/pictures.ts";
-import { added, ask, CHAT, call, click, devnet, go, main, openWindow, ownStage, url } from "./testing/stage.ts";
+import { added, CHAT, call, click, devnet, go, main, openWindow, ownStage, untilSold, url } from "./testing/stage.ts";
 
 /**
  * Whole ways of a person, counted in steps (a click, an entry, a signature, a command) and timed in machine time. The
@@ -111,10 +109,7 @@ describe("journeys", { skip: missingChromium }, () => {
     await page.goto("about:blank");
     await command("day");
     const { connection } = createClient({ gateway: url, account: privateKeyToAccount(privateKey), pollMs: 50 });
-    await eventually(async () => {
-      await ask();
-      return (await readOffer(connection, agentToken)).today.sold_nano_usd > 0;
-    });
+    await untilSold(connection, agentToken);
     await go(page, `agents/${agentToken}`);
     await sold(page);
     journey.end();

@@ -1,3 +1,4 @@
+import { deepEqual } from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -24,7 +25,14 @@ export function openBrowser(): Promise<Browser> {
 }
 
 /** A page, and its problems: errors, violations of its policy, and requests to other hosts. */
-export type WatchedPage = { page: Page; problems: string[]; scriptBytes(): Promise<number>; close(): Promise<void> };
+export type WatchedPage = {
+  page: Page;
+  problems: string[];
+  scriptBytes(): Promise<number>;
+  close(): Promise<void>;
+  /** Closes it. Fails if it had problems. */
+  end(): Promise<void>;
+};
 
 /** A test's rule for the wallet's next request. */
 type WalletRule = {
@@ -60,6 +68,10 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     problems,
     scriptBytes: async () => (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0),
     close: () => context.close(),
+    async end() {
+      deepEqual(problems, []);
+      await context.close();
+    },
   };
 }
 

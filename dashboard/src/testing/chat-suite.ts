@@ -5,7 +5,7 @@ import type { ApiKey } from "@inference/sdk/keys";
 import type { ListedReceipt } from "@inference/sdk/spending";
 import type { Page } from "playwright-core";
 import { usd } from "../format.ts";
-import { call, click, go, main, openWindow } from "./stage.ts";
+import { call, click, go, main, openAs, openWindow } from "./stage.ts";
 
 /** Everything that a hostile model could try: scripts, handlers, frames, addresses that run, and images from elsewhere. */
 const HOSTILE = [
@@ -25,9 +25,7 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 /** The page of chat, over the stage that is up. */
 export function chatTests(): void {
   test("a chat is paid by its own key within its limit, and what it says of money is what was charged", async () => {
-    const { page, problems, close } = await openWindow();
-    await go(page, "chat?model=alder-27b");
-    await click(page, "Development wallet with a balance");
+    const { page, end } = await openAs("chat?model=alder-27b", "Development wallet with a balance");
     await page.getByLabel("Limit a day, in dollars").fill("0.0025");
     await main(page).getByText("Text to sign").click();
     await main(page).getByText("name=Chat&limit=0.0025&limit_reset=daily").waitFor();
@@ -86,8 +84,7 @@ export function chatTests(): void {
     await page.getByLabel("Code", { exact: true }).check();
     await page.getByRole("tab", { name: "Python" }).click();
     match(await page.locator(".chat-rail pre").innerText(), /model="alder-4b".*What is this\?.*max_tokens=400/s);
-    deepEqual(problems, []);
-    await close();
+    await end();
   });
 }
 
@@ -156,7 +153,7 @@ export function modelTests(): void {
     "models are filtered in the address, compared, and each has a page whose estimate multiplies out",
     inDeepRun,
     async () => {
-      const { page, problems, close } = await openWindow();
+      const { page, end } = await openWindow();
       await go(page, "models?q=fellside");
       const row = page.getByRole("row", { name: /fellside-1/ });
       match((await row.innerText()).replaceAll(/\s+/g, " "), /1,000,000 from \$2\.50 from \$0\.25 from \$12\.50/);
@@ -176,8 +173,7 @@ export function modelTests(): void {
       await go(page, "models/felside_1");
       await page.getByRole("link", { name: "fellside-1" }).click();
       await page.getByRole("heading", { level: 1, name: "fellside-1" }).waitFor();
-      deepEqual(problems, []);
-      await close();
+      await end();
     },
   );
 }

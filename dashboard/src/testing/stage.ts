@@ -5,6 +5,9 @@ import type { ReadyFile } from "@inference/devnet/ready";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { sharedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { eventually } from "@inference/protocol/testing/eventually";
+import type { Connection } from "@inference/sdk/connection";
+import { readOffer } from "@inference/sdk/offers";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { createPublicClient, http } from "viem";
 import { buildDashboard } from "../build/build.ts";
@@ -57,6 +60,14 @@ export async function openWindow(options?: BrowserContextOptions): Promise<Watch
   return openPage(await (started ?? Promise.reject(new Error("The stage is not started."))), options);
 }
 
+/** A new window at a place that a wallet signs in to. */
+export async function openAs(place: string, wallet = "Development wallet"): Promise<WatchedPage> {
+  const opened = await openWindow();
+  await go(opened.page, place);
+  await click(opened.page, wallet);
+  return opened;
+}
+
 export const go = (page: Page, place: string) => page.goto(`${url}/${place}`);
 export const main = (page: Page) => page.getByRole("main");
 export const click = (page: Page, name: string | RegExp) =>
@@ -81,6 +92,13 @@ export async function ask(): Promise<string> {
   equal(answer.status, 200, await answer.text());
   return answer.headers.get("x-request-id") ?? "";
 }
+
+/** Asks until the agent has served. */
+export const untilSold = (connection: Connection, agentToken: `0x${string}`) =>
+  eventually(async () => {
+    await ask();
+    return (await readOffer(connection, agentToken)).today.sold_nano_usd > 0;
+  });
 
 export const added = (page: Page) => page.getByRole("heading", { name: /added$/ }).waitFor();
 
