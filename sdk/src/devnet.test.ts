@@ -10,6 +10,7 @@ import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { inDeepRun } from "@inference/protocol/testing/deep";
 import { privateKeyToAccount } from "viem/accounts";
+import { setAutoTopUp } from "./auto-top-up.ts";
 import { chainClients } from "./chain-clients.ts";
 import { contractOn } from "./directory.ts";
 import {
@@ -173,6 +174,8 @@ test("a transaction that would fail is not sent, and its error is named, inherit
   await rejects(client.activate({ amountToken: DOLLAR }), isNamed("ERC20InsufficientBalance"));
   await rejects(client.activate({ amountToken: 0n }), isNamed("ZeroAmount"));
   await rejects(client.activateFrom({ amountToken: DOLLAR, chainId: 31_338 }), isNamed("ERC20InsufficientBalance"));
+  const over = { maxPerDayToken: 5n * DOLLAR, expiresAt: new Date(0) };
+  await rejects(setAutoTopUp(client.connection, over), { code: "order_over" });
   const aborted = AbortSignal.abort(new Error("enough"));
   await client.mint({ amountToken: DOLLAR });
   await rejects(client.activate({ amountToken: DOLLAR, signal: aborted }), /enough/);

@@ -68,14 +68,16 @@ export function chatTests(): void {
     );
     await page.getByText(`Key Chat: ${cost} of $0.0025 today`).waitFor();
 
-    // An image goes to a model with vision, and the chat is there after a reload.
+    // An image goes to a model with vision, beside text that was typed while it was read, and the chat is there after a reload.
     await page.getByLabel("Model").selectOption("alder-4b");
+    await page.evaluate(readAfterTyping);
     await page.getByLabel("Attach an image").setInputFiles({
       ...{ name: "one.png", mimeType: "image/png" },
       buffer: Buffer.from(PNG, "base64"),
     });
+    await message(page).fill("What is this?");
     await page.getByAltText("Attachment 1").waitFor();
-    await send(page, "What is this?");
+    await send(page, null);
     await answered(page, 2);
     await page.reload();
     await answered(page, 2);
@@ -109,6 +111,15 @@ async function answered(page: Page, count: number): Promise<void> {
     .locator(".meta strong")
     .waitFor();
   await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+}
+
+/** Runs in the page: a file is read when the message has text. */
+function readAfterTyping(): void {
+  const read = FileReader.prototype.readAsDataURL;
+  FileReader.prototype.readAsDataURL = function (file) {
+    if (document.querySelector("textarea")?.value === "") setTimeout(() => this.readAsDataURL(file), 10);
+    else read.call(this, file);
+  };
 }
 
 async function hostileTextIsHarmless(page: Page): Promise<void> {
