@@ -148,6 +148,6 @@ test("an offer that cannot be withdrawn is told, with when it ends", async () =>
   const { seller } = sell();
   await eventually(() => state.offer !== null);
   answers.push(...Array.from({ length: 3 }, () => () => refusal(503, { message: "gone" })));
-  await rejects(seller.stop(), /stays until 00:00 UTC: gone/);
+  await rejects(seller.stop(), /may stay until 00:00 UTC: gone/);
   equal(state.sent.length, 4);
 });

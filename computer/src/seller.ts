@@ -63,7 +63,7 @@ export function startSelling(options: SellerOptions): Required<Service> {
         say("Withdrew the offer.");
         return;
       } catch (error) {
-        if (attempt === TRIES) throw new Error(`An offer of today stays until 00:00 UTC: ${oneLine(error)}`);
+        if (attempt === TRIES) throw new Error(`An offer of today may stay until 00:00 UTC: ${oneLine(error)}`);
       }
     }
   }
