@@ -23,7 +23,10 @@ test("1,000 clients a second that leave, for seconds, leave nothing held and no 
     messages: [{ role: "user", content }],
   });
   const assertServed = async (): Promise<void> => {
-    const answer = await stack.call("/v1/chat/completions", { key: keys[0], body: chat("[[tokens=2]]", false) });
+    const answer = await stack.call("/v1/chat/completions", {
+      key: keys[0] ?? assert.fail(),
+      body: chat("[[tokens=2]]", false),
+    });
     assert.equal(answer.status, 200, await answer.text());
   };
   const openAndLeave = async (key: string, ms: number): Promise<void> => {
