@@ -90,4 +90,6 @@ test("while the chain contradicts the gateway, nobody is told where to send mone
   const { status, body, headers } = await fixture.call("GET", "/api/v1/contracts");
   assert.deepEqual([status, body.error?.code], [503, "chain_unavailable"]);
   assert.deepEqual([headers.get("x-should-retry"), headers.get("cache-control")], ["false", "no-store"]);
+  const told = (await fixture.call("GET", "/api/v1/status")).body;
+  assert.deepEqual(told.data?.contracts, {});
 });
