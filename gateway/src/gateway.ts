@@ -48,7 +48,7 @@ export function makeGateway(config: GatewayConfig, given: Environment) {
   const { clock, timers } = environment;
   const provider = makeProvider(upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random, config.previousSecret);
-  const sealer = makeSealer(config.secret, environment.random, config.previousSecret);
+  const sealer = makeSealer(config, environment.random);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
   const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
@@ -64,7 +64,7 @@ export function makeGateway(config: GatewayConfig, given: Environment) {
     /** Encrypts what the key-value store must not reveal. */
     sealer,
     /** Seals the reasoning of answers, for clients to send back. */
-    reasoningSeal: makeReasoningSeal(config.secret, environment.random, config.previousSecret),
+    reasoningSeal: makeReasoningSeal(config, environment.random),
     /** Limits signature checks by contracts. */
     contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),
     agentSignIns: makeSemaphore(limits.agentSignIns, "sign-ins for agents"),

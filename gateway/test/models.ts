@@ -62,7 +62,7 @@ export const models: ReadonlyMap<string, Model> = new Map([
 
 export const context: OrderContext = {
   account: "account:0x1",
-  reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
+  reasoningSeal: makeReasoningSeal({ secret: new Uint8Array(32) }, { bytes: (length) => randomBytes(length) }),
   defaultOutputTokens: 32_768,
   snapshot: { id: "snap", atMs: 1, models },
   aliases: { smart: ["text-1"], ear: ["listener"], chain: ["gone", "text-1", "embed", "seeing"] },

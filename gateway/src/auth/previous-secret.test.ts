@@ -28,8 +28,8 @@ async function open(given: Record<string, string>) {
   );
   return {
     credentials: makeCredentials(secret, random, previousSecret),
-    sealer: makeSealer(secret, random, previousSecret),
-    reasoning: makeReasoningSeal(secret, random, previousSecret),
+    sealer: makeSealer({ secret, previousSecret }, random),
+    reasoning: makeReasoningSeal({ secret, previousSecret }, random),
     webhookSecret: webhooks.secretOf(accountPartition(address), "wh_1"),
     async tell() {
       const webhook = { id: "wh_1", url: "https://a.test", events: [], thresholdNanoUsd: null, createdAt: 0 };
@@ -45,24 +45,24 @@ test("a new secret keeps what the previous one made, until that one is removed, 
   const before = await open({ GATEWAY_SECRET: old });
   const between = await open({ GATEWAY_SECRET: next, GATEWAY_SECRET_PREVIOUS: `0x${old}` });
   const after = await open({ GATEWAY_SECRET: next });
-  const makes = async ({ credentials, sealer, reasoning }: typeof before) => ({
+  const makes = ({ credentials, sealer, reasoning }: typeof before) => ({
     key: credentials.issue("ik", address).text,
-    sealed: await sealer.seal("name", new Uint8Array([7])),
+    sealed: sealer.seal("name", new Uint8Array([7])),
     thought: reasoning.seal(owner, "I think.") ?? assert.fail(),
   });
-  const opens = async (gateway: typeof before, made: Awaited<ReturnType<typeof makes>>) => [
+  const opens = (gateway: typeof before, made: ReturnType<typeof makes>) => [
     gateway.credentials.verify(made.key)?.subject === address,
-    (await gateway.sealer.open("name", made.sealed)) !== undefined,
+    gateway.sealer.open("name", made.sealed) !== undefined,
     gateway.reasoning.open(owner, made.thought) === "I think.",
   ];
   const [all, none] = [
     [true, true, true],
     [false, false, false],
   ];
-  assert.deepEqual(await opens(between, await makes(before)), all);
-  assert.deepEqual(await opens(after, await makes(before)), none);
-  assert.deepEqual(await opens(after, await makes(between)), all);
-  assert.deepEqual(await opens(before, await makes(between)), none);
+  assert.deepEqual(opens(between, makes(before)), all);
+  assert.deepEqual(opens(after, makes(before)), none);
+  assert.deepEqual(opens(after, makes(between)), all);
+  assert.deepEqual(opens(before, makes(between)), none);
   assert.notEqual(between.webhookSecret, before.webhookSecret);
   const { headers, body } = await between.tell();
   for (const secret of [before.webhookSecret, between.webhookSecret]) new Webhook(secret).verify(body, headers);

@@ -59,10 +59,10 @@ export function makeKeyRecords(
     return record === undefined ? undefined : open(name, record);
   }
 
-  async function open(name: string, record: KeyRecord): Promise<OpenRecord | undefined> {
+  function open(name: string, record: KeyRecord): OpenRecord | undefined {
     if (subKeys === null || record.upstreamKey === "master") return { record, key: apiKey };
-    const secret = await sealer.open(name, record.upstreamKey.sealed);
-    return secret === undefined ? undefined : { record, key: new TextDecoder().decode(secret) };
+    const secret = sealer.open(name, Buffer.from(record.upstreamKey.sealed, "base64"));
+    return secret === undefined ? undefined : { record, key: secret.toString() };
   }
 
   /** Reads the capacity, and makes it the limit of the identity's budget and of its upstream key. */
@@ -84,7 +84,7 @@ export function makeKeyRecords(
     const upstreamKey = await syncSubKey(spender, name, known?.record.upstreamKey, capacityNanoUsd);
     const record: KeyRecord = { upstreamKey, capacityNanoUsd, day, readAt };
     store.put(name, record);
-    const opened = await open(name, record);
+    const opened = open(name, record);
     if (opened === undefined) throw new Error(`the key in ${name} does not open`);
     return opened;
   }
@@ -107,7 +107,7 @@ export function makeKeyRecords(
       const expiresAt = clock.now() + SUB_KEY_MS;
       const description = `gateway ${credentials.pseudonym(spenderPartition(spender))}`;
       const { id, secret } = await subKeys.create({ description, limitNanoUsd, expiresAt });
-      return { id, sealed: await sealer.seal(name, new TextEncoder().encode(secret)), limitNanoUsd, expiresAt };
+      return { id, sealed: sealer.seal(name, Buffer.from(secret)).toString("base64"), limitNanoUsd, expiresAt };
     } catch (error) {
       log("alert", "sub_key", { error: String(error) });
       // A key with another limit can still be used, because the ledger enforces the budget.

@@ -1,44 +1,44 @@
-/**
- * Encrypts what is stored where others could read it: AES-GCM with a key that is derived from the gateway's secret. The
- * ciphertext is bound to the name that it is stored under.
- */
+import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import type { GatewayConfig } from "../config.ts";
+
+/** Encrypts with AES-256-GCM what others keep or could read. The ciphertext is bound to a name. */
 export type Sealer = {
-  seal(name: string, bytes: Uint8Array): Promise<string>;
+  seal(name: string, bytes: Uint8Array): Buffer;
   /** Undefined if it was sealed under another name or with an unknown secret. */
-  open(name: string, sealed: string): Promise<Uint8Array | undefined>;
+  open(name: string, sealed: Uint8Array): Buffer | undefined;
 };
 
+/** The earlier secret opens what was sealed with it. */
+export type Secrets = Pick<GatewayConfig, "secret" | "previousSecret">;
+
 const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const CIPHER = "aes-256-gcm";
 
 /**
  * @param random A nonce is used once: `random` must not repeat itself.
- * @param previous An earlier secret, which opens what was sealed with it.
+ * @param keyOf Derives a key for one purpose, because the secret has several.
  */
 export function makeSealer(
-  secret: Uint8Array,
+  { secret, previousSecret }: Secrets,
   random: { bytes(length: number): Uint8Array },
-  previous?: Uint8Array,
+  keyOf: (secret: Uint8Array) => Uint8Array = recordKeyOf,
 ): Sealer {
-  const earlier = previous === undefined ? undefined : makeSealer(previous, random);
-  let key: Promise<CryptoKey> | undefined;
-  const parameters = (name: string, nonce: Uint8Array<ArrayBuffer>): AesGcmParams => ({
-    name: "AES-GCM",
-    iv: nonce,
-    additionalData: utf8.encode(name),
-  });
+  const key = keyOf(secret);
+  const earlier = previousSecret && makeSealer({ secret: previousSecret }, random, keyOf);
   return {
-    async seal(name, bytes) {
-      key ??= deriveKey(secret);
-      const nonce = Uint8Array.from(random.bytes(NONCE_BYTES));
-      const sealed = await crypto.subtle.encrypt(parameters(name, nonce), await key, Uint8Array.from(bytes));
-      return Buffer.concat([nonce, new Uint8Array(sealed)]).toString("base64");
+    seal(name, bytes) {
+      const nonce = random.bytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name));
+      return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
     },
-    async open(name, sealed) {
-      key ??= deriveKey(secret);
-      const bytes = Uint8Array.from(Buffer.from(sealed, "base64"));
-      const [nonce, rest] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
+    open(name, sealed) {
+      const end = sealed.length - TAG_BYTES;
+      if (end < NONCE_BYTES) return undefined;
       try {
-        return new Uint8Array(await crypto.subtle.decrypt(parameters(name, nonce), await key, rest));
+        const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+        decipher.setAAD(Buffer.from(name)).setAuthTag(sealed.subarray(end));
+        return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, end)), decipher.final()]);
       } catch {
         return earlier?.open(name, sealed);
       }
@@ -46,11 +46,6 @@ export function makeSealer(
   };
 }
 
-const utf8 = new TextEncoder();
-
-/** Derives a separate key, because the secret is also used for the checksums of credentials. */
-async function deriveKey(secret: Uint8Array): Promise<CryptoKey> {
-  const base = await crypto.subtle.importKey("raw", Uint8Array.from(secret), "HKDF", false, ["deriveKey"]);
-  const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: utf8.encode("sealed records") };
-  return crypto.subtle.deriveKey(derivation, base, { name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
+function recordKeyOf(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, "", "sealed records", 32));
 }

@@ -10,7 +10,7 @@ import { context, models } from "@inference/gateway/test/models";
 import { openBodyThread } from "./body-thread.ts";
 
 const secret = randomBytes(32);
-const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes });
+const reasoningSeal = makeReasoningSeal({ secret }, { bytes: randomBytes });
 const sealed = reasoningSeal.seal({ account: context.account, model: "text-1" }, "thought");
 const thread = openBodyThread({ secret });
 after(() => thread.stop());

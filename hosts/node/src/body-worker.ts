@@ -12,8 +12,7 @@ export type BodyThreadData = Pick<GatewayConfig, "secret" | "previousSecret">;
 /** @param snapshot Absent if it is that of the last message. */
 export type BodyMessage = Omit<SentBodyJob, "snapshot"> & Partial<Pick<SentBodyJob, "snapshot">>;
 
-const { secret, previousSecret } = workerData as BodyThreadData;
-const reasoningSeal = makeReasoningSeal(secret, { bytes: randomBytes }, previousSecret);
+const reasoningSeal = makeReasoningSeal(workerData as BodyThreadData, { bytes: randomBytes });
 const parsers = new Map(endpoints.flatMap(({ parser }) => (parser === undefined ? [] : [[parser.name, parser]])));
 let prices: SentBodyJob["snapshot"] = null;
 

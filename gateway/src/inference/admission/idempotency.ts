@@ -88,15 +88,15 @@ export async function keepAnswer(
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   if (!keptBytes.take(partition, bytes.length, at)) return;
   const name = answerName(id);
-  const seal = (): Promise<string> =>
-    sealer.seal(name, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), bytes]));
+  const seal = (): string =>
+    sealer.seal(name, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), bytes])).toString("base64");
   const put = (sealed: string): Promise<void> =>
     environment.keyValue.put(name, sealed, { expiresAt: at + limits.idempotencyMs });
   try {
-    if (bytes.length <= limits.smallAnswerBytes) await put(await seal());
+    if (bytes.length <= limits.smallAnswerBytes) await put(seal());
     else {
       await turns.wait(partition);
-      const sealed = await seal();
+      const sealed = seal();
       await turns.wait(partition);
       await put(sealed);
     }
@@ -121,10 +121,10 @@ async function replay(
   const sealed = await environment.keyValue.get(name);
   if (sealed === null) return null;
   await turns.wait(partition);
-  const kept = await sealer.open(name, sealed);
+  const kept = sealer.open(name, Buffer.from(sealed, "base64"));
   if (kept === undefined) return null;
   const end = kept.indexOf("\n".charCodeAt(0));
-  const headers = JSON.parse(new TextDecoder().decode(kept.subarray(0, end))) as Record<string, string>;
+  const headers = JSON.parse(kept.toString("utf8", 0, end)) as Record<string, string>;
   const body = kept.subarray(end + 1) as Uint8Array<ArrayBuffer>;
   const held = answerMemory.open(partition);
   held.set(body.length);

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
+import { makeSealer, type Secrets } from "../../upstream/sealer.ts";
 
 /**
  * Seals a model's reasoning, so that a client can keep it and send it back: some providers refuse a conversation
@@ -16,47 +17,24 @@ export type SealOwner = { account: string; model: string };
 
 /** The version of the format. */
 const PREFIX = "igr1.";
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const MAX_TEXT_BYTES = 256 * 1024;
-/** Nothing longer was sealed here. */
-const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
-const CIPHER = "aes-256-gcm";
+/** Longer than any text that was sealed here. */
+const MAX_SEALED_CHARACTERS = MAX_TEXT_BYTES * 1.34;
 
-/**
- * @param random A nonce is used once: `random` must not repeat itself.
- * @param previous An earlier secret, which opens what was sealed with it.
- */
-export function makeReasoningSeal(
-  secret: Uint8Array,
-  random: { bytes(length: number): Uint8Array },
-  previous?: Uint8Array,
-): ReasoningSeal {
-  const earlier = previous === undefined ? undefined : makeReasoningSeal(previous, random);
-  // A key of its own, because the secret is also used for credentials.
-  const key = createHmac("sha256", secret).update("sealed reasoning").digest();
-  const boundTo = ({ account, model }: SealOwner): Uint8Array => Buffer.from(JSON.stringify([account, model]));
+/** @param random A nonce is used once: `random` must not repeat itself. */
+export function makeReasoningSeal(secrets: Secrets, random: { bytes(length: number): Uint8Array }): ReasoningSeal {
+  const keyOf = (secret: Uint8Array): Uint8Array => createHmac("sha256", secret).update("sealed reasoning").digest();
+  const sealer = makeSealer(secrets, random, keyOf);
+  const nameOf = ({ account, model }: SealOwner): string => JSON.stringify([account, model]);
   return {
     seal(owner, text) {
       const bytes = Buffer.from(text);
       if (bytes.length > MAX_TEXT_BYTES) return null;
-      const nonce = random.bytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(boundTo(owner));
-      const sealed = Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
-      return PREFIX + sealed.toString("base64url");
+      return PREFIX + sealer.seal(nameOf(owner), bytes).toString("base64url");
     },
     open(owner, sealed) {
       if (!sealed.startsWith(PREFIX) || sealed.length > MAX_SEALED_CHARACTERS) return null;
-      const bytes = Buffer.from(sealed.slice(PREFIX.length), "base64url");
-      if (bytes.length < NONCE_BYTES + TAG_BYTES) return null;
-      const end = bytes.length - TAG_BYTES;
-      try {
-        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
-        decipher.setAAD(boundTo(owner)).setAuthTag(bytes.subarray(end));
-        return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString();
-      } catch {
-        return earlier?.open(owner, sealed) ?? null;
-      }
+      return sealer.open(nameOf(owner), Buffer.from(sealed.slice(PREFIX.length), "base64url"))?.toString() ?? null;
     },
   };
 }
