@@ -69,7 +69,7 @@ function textOf(detail: unknown): string {
 const MAX_MESSAGE = 300;
 
 /**
- * Makes a provider's text safe to show to a client: removes the operator's keys in all encodings, and everything that
+ * Makes a provider's text safe to show to a client: removes the operator's keys, and everything that
  * looks like a key or a link, and shortens it to one line.
  */
 export function scrub(text: string, secrets: SecretFilter): string {
