@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { gatewaySettings } from "@inference/gateway/settings";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -16,6 +17,8 @@ import { settingsOf } from "../settings.ts";
 import { root } from "../testing/wrangler.ts";
 import { readDevnet } from "./devnet.ts";
 import { takePort } from "./workerd.ts";
+
+const run = promisify(execFile);
 
 let chain: PrimaryChain;
 let simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
@@ -59,30 +62,29 @@ function startDev(environment: Record<string, string>, ...flags: string[]): { ch
   return { child, said: () => said };
 }
 
-test("beside a devnet it prints a URL and a key that work, stops when told, and goes on where it stopped", async () => {
-  let spent = 0;
-  for (const start of ["first", "second"]) {
-    const { child, said } = startDev({ DEVNET_DIR: devnet });
+test("beside a devnet it prints a URL and a login that works, stops when told, and goes on where it stopped", async () => {
+  const state = mkdtempSync(join(tmpdir(), "infer-"));
+  const WORKER_PORT = String(await takePort(0));
+  for (const isNew of [true, false]) {
+    const { child, said } = startDev({ DEVNET_DIR: devnet, WORKER_PORT });
     try {
       await eventually(async () => assert.match(said(), /Stop/));
-      const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
-      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      // The commands that it prints for a shell.
-      const body = / -d '([^']+)'/.exec(said())?.[1] ?? "";
-      assert.equal((JSON.parse(body) as { max_tokens?: number }).max_tokens, 64);
-      const response = await fetch(`${url}/api/v1/chat/completions`, { method: "POST", headers, body });
-      assert.equal(response.status, 200, start);
-      spent += ((await response.json()) as { usage: { cost_nano_usd: number } }).usage.cost_nano_usd;
-      const { data } = (await (await fetch(`${url}/api/v1/credits`, { headers })).json()) as {
-        data: { total_credits_nano_usd: number; total_usage_nano_usd: number };
+      const words = / infer (login .*)/.exec(said())?.[1]?.split(" ") ?? assert.fail(said());
+      const login = async (): Promise<object> => {
+        const args = [join(root, "cli/bin/infer.mjs"), ...words, "--json"];
+        const { stdout } = await run(process.execPath, args, {
+          env: { PATH: process.env.PATH, XDG_STATE_HOME: state },
+        });
+        return JSON.parse(stdout) as object;
       };
-      assert.equal(data.total_credits_nano_usd, 5_000_000_000, start);
-      assert.equal(data.total_usage_nano_usd, spent, start);
+      assert.partialDeepStrictEqual(await login(), { is_new: isNew });
+      await eventually(async () => assert.partialDeepStrictEqual(await login(), { available_nano_usd: 5_000_000_000 }));
     } finally {
       child.kill("SIGTERM");
     }
     assert.deepEqual(await once(child, "exit"), [0, null], said());
   }
+  rmSync(state, { recursive: true });
 });
 
 test("for wrangler dev it writes a configuration with all of the devnet's settings", async () => {

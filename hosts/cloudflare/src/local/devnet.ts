@@ -20,7 +20,6 @@ export type DevnetSite = {
   settings: Record<string, string>;
   /** The key of the wallet that has credit. */
   privateKey: `0x${string}`;
-  chainId: number;
   /** The folder of the objects for this devnet. */
   folder: string;
 };
@@ -66,7 +65,6 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       ),
     },
     privateKey: wallet.privateKey,
-    chainId: chain.chainId,
     folder: booksOf(folder, secrets.gatewaySecret),
   };
 }
