@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { OpenOutlet } from "@inference/gateway/http/outlet";
-import { makeQueue } from "@inference/protocol/queue";
 
 /**
  * Writes an answer straight to the connection, without a web stream. The rest waits here until the connection takes
@@ -9,7 +8,7 @@ import { makeQueue } from "@inference/protocol/queue";
  */
 export function outletOf(outgoing: ServerResponse): OpenOutlet {
   return (headers, { onRoom, onGone }) => {
-    const waiting = makeQueue<Uint8Array>();
+    const waiting: Uint8Array[] = [];
     let waitingBytes = 0;
     let isFull = false;
     let isOver = false;
@@ -20,11 +19,15 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
 
     function flow(): void {
       isFull = false;
-      for (let bytes = waiting.first(); !isFull && bytes !== undefined; bytes = waiting.first()) {
-        waiting.shift();
+      let sent = 0;
+      for (const bytes of waiting) {
+        if (isFull) break;
+        sent += 1;
         waitingBytes -= bytes.length;
         send(bytes);
       }
+      // A `shift` for each would move all items of a long array each time.
+      waiting.splice(0, sent);
       if (isOver && waiting.length === 0) outgoing.end();
       else onRoom();
     }
@@ -32,7 +35,7 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
     outgoing.on("drain", flow);
     outgoing.on("error", onGone);
     outgoing.on("close", () => {
-      waiting.clear();
+      waiting.length = 0;
       waitingBytes = 0;
       if (!outgoing.writableFinished) onGone();
     });
