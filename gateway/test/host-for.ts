@@ -1,6 +1,6 @@
 import { after, before } from "node:test";
 import type { Simulator } from "@inference/provider-simulator/server";
-import type { HostOptions, HostUnderTest, StartHost } from "./host.ts";
+import type { HostOptions, HostUnderTest } from "./host.ts";
 import { type StubProvider, startStubProvider } from "./settlement/stub-provider.ts";
 
 type Around = {
@@ -11,12 +11,12 @@ type Around = {
 };
 
 /** A host for the tests of a describe block: it starts before them, and stops after them. It has no member before. */
-export function hostFor(
-  start: StartHost,
+export function hostFor<Host extends HostUnderTest>(
+  start: (options: HostOptions) => Promise<Host>,
   options: HostOptions = {},
   { simulator = {}, check = async () => undefined }: Around = {},
-): HostUnderTest {
-  const host = {} as HostUnderTest;
+): Host {
+  const host = {} as Host;
   before(async () => {
     fill(host, await start(options));
     host.simulator.simulator.change(simulator);
@@ -31,7 +31,9 @@ export function hostFor(
 }
 
 /** The same with a provider of scripted answers. */
-export function hostWithStub(start: StartHost): { host: HostUnderTest; provider: StubProvider } {
+export function hostWithStub<Host extends HostUnderTest>(
+  start: (options: HostOptions) => Promise<Host>,
+): { host: Host; provider: StubProvider } {
   const provider = {} as StubProvider;
   before(async () => fill(provider, await startStubProvider()));
   const host = hostFor((options) => start({ ...options, provider: provider.url }));

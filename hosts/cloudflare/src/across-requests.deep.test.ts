@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { accountPartition } from "@inference/ledger/partition";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /**
  * A Worker ties what is asked of the network, and timers, to the request that asked. A request must not wait for the
  * pending work of a request that is over.
  */
 const WAIT_MS = 2_500;
-let edge: Edge;
-before(async () => {
-  edge = await startEdge({ UPSTREAM_MODEL_REQUESTS: "1", UPSTREAM_MODEL_WAIT_MS: String(WAIT_MS) });
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge({ UPSTREAM_MODEL_REQUESTS: "1", UPSTREAM_MODEL_WAIT_MS: String(WAIT_MS) }));
 
 test("where the provider takes one request at a time they take turns, each woken by the one before", async () => {
   const address = "0x00000000000000000000000000000000000000e2";

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { STAYED_MS } from "@inference/ledger/limits";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { CounterRow, ReceiptRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 import { endHolds, openHolds } from "./testing/open-holds.ts";
 
 /**
@@ -21,7 +22,6 @@ const USABLE = 0.9;
 /** How often one stream asks again while the ledger is unavailable. A test turns the clock a few times. */
 const MOST_UNAVAILABLE = 10;
 
-let edge: Edge;
 const wallets = Array.from(
   { length: ACCOUNTS },
   (_, index): Address => `0x${(index + 1).toString(16).padStart(40, "0")}`,
@@ -29,10 +29,7 @@ const wallets = Array.from(
 const accounts = wallets.map(accountPartition);
 const keys: string[] = [];
 
-before(async () => {
-  edge = await startEdge();
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge());
 
 const count = { served: 0, refused: 0, broken: 0, againLater: 0 };
 

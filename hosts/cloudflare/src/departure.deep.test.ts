@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /**
  * Production ends a Worker 30 s after its client has gone; local workerd does not. So what must be over by then is held
@@ -11,11 +12,7 @@ import { type Edge, startEdge } from "./testing/edge.ts";
  */
 const CUT_MS = 30_000;
 
-let edge: Edge;
-before(async () => {
-  edge = await startEdge();
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge());
 
 /** Each takes 45 s, and its client leaves after one. */
 const departures: [name: string, address: Address, leave: (key: string) => Promise<void>][] = [

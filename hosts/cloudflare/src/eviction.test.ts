@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { TestAccount } from "@inference/gateway/test/fund";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/test/settlement/pay";
 import type { CommandType } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 import type { Eviction, Moment } from "./testing/evicting-worker.ts";
 import { hold } from "./testing/hold.ts";
 import { endHolds } from "./testing/open-holds.ts";
@@ -23,14 +24,12 @@ const someMoments: Moment[] = isDeep ? moments : ["unsaved"];
 const steps: CommandType[] = ["reserve", "allow", "checkpoint", "settle"];
 const evicted: Record<string, number> = {};
 
-let edge: Edge;
+const entry = new URL("testing/evicting-worker.ts", import.meta.url);
+const edge = hostFor(() => startEdge({}, { entry, ceilingNanoUsd: 1_000_000_000_000 }));
 before(async () => {
-  const entry = new URL("testing/evicting-worker.ts", import.meta.url);
-  edge = await startEdge({}, { entry, ceilingNanoUsd: 1_000_000_000_000 });
   // The last try comes 2 s after the first, and not 25.
   await edge.set({ hurry: 12 });
 });
-after(() => edge?.stop());
 
 async function evictAt(eviction: Eviction): Promise<{ over(): Promise<number> }> {
   const tell = async (next: Eviction): Promise<number> => {

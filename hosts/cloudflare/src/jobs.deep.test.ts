@@ -1,24 +1,22 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 import { hold } from "./testing/hold.ts";
 import { openHolds } from "./testing/open-holds.ts";
 
-let edge: Edge;
 let digest: string;
 
 const address = "0x00000000000000000000000000000000000000ba";
 const account = accountPartition(address);
 const AMOUNT = 1_000_000;
 
+const edge = hostFor(() => startEdge());
 before(async () => {
-  edge = await startEdge();
   ({ digest } = await edge.account(1_000_000_000, { address }));
 });
-
-after(() => edge?.stop());
 
 type Left = { leaseMs: number; delivered?: number; upstreamId?: string; snapshot?: string };
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { grantCapacity } from "@inference/gateway/test/host";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { billed, checkSums, providerRecords, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream, type ReadStream } from "@inference/gateway/test/settlement/chat-stream";
 import { chatBody, makeTag, USD } from "@inference/gateway/test/settlement/pay";
@@ -9,7 +10,7 @@ import { accountPartition, identityPartition } from "@inference/ledger/partition
 import { isHold } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /**
  * All objects of a kind out of service for some seconds, at every step of requests in flight: those requests get a 503
@@ -24,11 +25,7 @@ const STREAMS_EACH = 5;
 const STREAMED_TOKENS = [2, 10, 30, 60, 110];
 const DRIP_MS = OUT_MS / 100;
 
-let edge: Edge;
-before(async () => {
-  edge = await startEdge({}, { ceilingNanoUsd: 1_000_000 * USD });
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge({}, { ceilingNanoUsd: 1_000_000 * USD }));
 
 /** A key of an account, or a session of a wallet. */
 type Payer = { address: Address; key: string };

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { outboxChange } from "@inference/ledger/delivery";
 import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { MOST_UNDELIVERED } from "./own-rows.ts";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 import { hold } from "./testing/hold.ts";
 
 const AMOUNT = 1_000;
 
-let edge: Edge;
-before(async () => {
-  edge = await startEdge();
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge());
 
 /** Holds in the account, or asks again. */
 function reserve(account: string, digest: string, id: string, at = Date.now()): Promise<string> {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestAccount } from "@inference/gateway/test/fund";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/test/settlement/pay";
 import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 import { hold } from "./testing/hold.ts";
 import { type Front, startRollout, type Versions } from "./testing/rollout.ts";
 
@@ -25,14 +26,12 @@ const isDeep = process.env.DEEP === "1";
 const phases = isDeep ? allPhases : allPhases.slice(-1);
 let [, versions] = phases[0] ?? assert.fail();
 let front: Front = "former";
-let edge: Edge;
-before(async () => {
-  edge = await startEdge(
+const edge = hostFor(() =>
+  startEdge(
     {},
     { start: (options) => startRollout(options, versions, () => front), ceilingNanoUsd: 1_000_000_000_000 },
-  );
-});
-after(() => edge?.stop());
+  ),
+);
 
 const HELD = 1_000;
 const CHARGE = 700;

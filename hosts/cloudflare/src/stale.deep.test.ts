@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
-let edge: Edge;
-before(async () => {
-  edge = await startEdge({}, { keyValue: new URL("testing/stale-key-value.ts", import.meta.url) });
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge({}, { keyValue: new URL("testing/stale-key-value.ts", import.meta.url) }));
 
 const wallet = privateKeyToAccount(generatePrivateKey());
 

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { listenLocally } from "@inference/protocol/testing/local-server";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /** The start of an isolate depends on no write, and on no remote answer for longer than seconds. */
-let edge: Edge;
-before(async () => {
-  edge = await startEdge({}, { keyValue: new URL("testing/silent-key-value.ts", import.meta.url) });
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge({}, { keyValue: new URL("testing/silent-key-value.ts", import.meta.url) }));
 
 test("an isolate whose write of prices never answers serves requests, and says that they are not stored", async () => {
   const { key } = await edge.account(1_000_000_000);

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { Trips } from "./testing/distant-worker.ts";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /** The calls from the Worker to objects that a request waits for. Each is a trip between two places of the world. */
-let edge: Edge;
-before(async () => {
-  edge = await startEdge({}, { entry: new URL("testing/distant-worker.ts", import.meta.url) });
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge({}, { entry: new URL("testing/distant-worker.ts", import.meta.url) }));
 
 async function tripsOf(key: string, body: object, headers: Record<string, string> = {}): Promise<Trips> {
   const content = [{ role: "user", content: "[[tokens=5]]" }];

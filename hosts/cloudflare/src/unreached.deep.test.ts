@@ -1,22 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 /**
  * A request whose reservation could not be made holds nothing a few seconds later, whichever of account and ceiling was
  * out of service, and whether or not it had taken the hold.
  */
-let edge: Edge;
-before(async () => {
-  edge = await startEdge();
-});
-after(() => edge?.stop());
+const edge = hostFor(() => startEdge());
 
 /** The most requests in flight of one account. */
 const IN_FLIGHT = 32;

@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /** A body that is dear to refuse is no weapon in the hands of who pays nothing. */
 const MAX_MS = 10;
 const REQUESTS = 20;
 
-let stack: Stack;
-before(async () => {
-  stack = await startStack();
-});
-after(() => stack.stop());
+const stack = hostFor(startStack);
 
 const numbers = `{"model":"sim-small","messages":[{"role":"user","content":[${Array(30_000).fill("1").join(",")}]}]}`;
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
 import { assertError } from "@inference/gateway/test/assert-error";
 import { wav } from "@inference/gateway/test/audio";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
  * Each limit of a body's size: what is just as large is taken, and a byte more is not. On Node alone: a Worker takes
@@ -18,13 +19,11 @@ const ANSWER_BYTES = 2 * 1024 * 1024;
 /** The size of an answer that is gathered before it is sent. */
 const GATHERED_BYTES = 512 * 1024;
 
-let stack: Stack;
 let account: TestAccount;
+const stack = hostFor(() => startStack({ request: { answerBytes: ANSWER_BYTES } }));
 before(async () => {
-  stack = await startStack({ request: { answerBytes: ANSWER_BYTES } });
   account = await stack.account(1_000 * USD);
 });
-after(() => stack.stop());
 
 const chat = { model: "sim-small", max_tokens: 1, messages: [{ role: "user", content: "hello [[tokens=1]]" }] };
 const requests: [path: string, maxBytes: number, body: object, status: number][] = [

@@ -6,14 +6,15 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Snippet, snippets } from "@inference/gateway/docs/snippets";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { inDeepRun, isDeep } from "@inference/protocol/testing/deep";
 import { listenLocally } from "@inference/protocol/testing/local-server";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
  * The examples of the documentation run. They are programs and know nothing of a host: one host is enough. Those with a
@@ -64,13 +65,11 @@ function cannotRun(id: string): string | false {
   return found.status === 0 ? false : `Python has no package ${name}`;
 }
 
-let stack: Stack;
 let account: TestAccount;
+const stack = hostFor(startStack);
 before(async () => {
-  stack = await startStack();
   account = await stack.account(100 * USD);
 });
-after(() => stack.stop());
 
 describe("each example, as it is printed, on a key of its own", () => {
   for (const id of examples) {

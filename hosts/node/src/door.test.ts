@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendBytes, sendHttp } from "@inference/gateway/test/http-client";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /**
  * The gateway's time, memory and connections that a request takes before anyone has paid for it. On Node alone: a
@@ -12,14 +13,12 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
 
-let stack: Stack;
 let account: TestAccount;
+// A body has 300 ms.
+const stack = hostFor(() => startStack({ hurry: 50 }));
 before(async () => {
-  // A body has 300 ms.
-  stack = await startStack({ hurry: 50 });
   account = await stack.account(USD);
 });
-after(() => stack.stop());
 
 function head(key: string, framing: string): string {
   const lines = [`POST ${CHAT} HTTP/1.1`, "host: gateway", `authorization: Bearer ${key}`];

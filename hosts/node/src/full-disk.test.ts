@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostWithStub } from "@inference/gateway/test/host-for";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { SMALL, USD } from "@inference/gateway/test/settlement/pay";
-import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { fillDisk } from "./testing/full-disk.ts";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Requests that are with the provider when the disk becomes full. */
-let provider: StubProvider;
-let stack: Stack;
-before(async () => {
-  provider = await startStubProvider();
-  stack = await startStack({ provider: provider.url });
-});
-after(async () => {
-  await stack?.stop();
-  await provider.stop();
-});
+const { host: stack, provider } = hostWithStub(startStack);
 
 const CHARGE_NANO_USD = 10 * (SMALL.promptNanoUsd + SMALL.completionNanoUsd);
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { limits } from "@inference/gateway/config";
+import { hostWithStub } from "@inference/gateway/test/host-for";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
-import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { worstAnswers } from "@inference/gateway/test/worst-answers";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /** On Node alone: large answers that clients do not read. */
 const USD = 1_000_000_000;
@@ -16,16 +16,9 @@ const EACH = 3;
 /** Each answer has 20 MB. */
 const MOST_BYTES = ACCOUNTS * EACH * 1.25 * limits.gatheredAnswerBytes;
 
-let provider: StubProvider;
-let stack: Stack;
-before(async () => {
-  provider = await startStubProvider();
-  stack = await startStack({ provider: provider.url, request: { stalledReaderMs: 1_000 } });
-});
-after(async () => {
-  await stack.stop();
-  await provider.stop();
-});
+const { host: stack, provider } = hostWithStub((options) =>
+  startStack({ ...options, request: { stalledReaderMs: 1_000 } }),
+);
 
 /** A response that is never read. */
 async function askWithoutReading({ key }: TestAccount, path: string, body: object): Promise<IncomingMessage> {

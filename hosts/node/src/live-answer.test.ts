@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
 import { UpstreamFailure } from "@inference/gateway/environment";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostFor, hostWithStub } from "@inference/gateway/test/host-for";
 import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { routeBodies } from "@inference/gateway/test/settlement/faulty-settlements";
 import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/test/settlement/pay";
-import {
-  type StubAnswer,
-  type StubProvider,
-  startStubProvider,
-} from "@inference/gateway/test/settlement/stub-provider";
+import type { StubAnswer } from "@inference/gateway/test/settlement/stub-provider";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";
@@ -74,16 +71,7 @@ function answerOf(model: string): StubAnswer {
 }
 
 describe("an answer whose end the ledger does not have", () => {
-  let provider: StubProvider;
-  let stack: Stack;
-  before(async () => {
-    provider = await startStubProvider();
-    stack = await startStack({ provider: provider.url });
-  });
-  after(async () => {
-    await stack?.stop();
-    await provider.stop();
-  });
+  const { host: stack, provider } = hostWithStub(startStack);
 
   for (const status of ["unknown", "already_resolved", "exceeds_hold"] as const) {
     test(`is not sent when the settle is answered with ${status}`, async () => {
@@ -192,16 +180,7 @@ describe("an answer whose end the ledger does not have", () => {
 });
 
 describe("what the provider does", () => {
-  let provider: StubProvider;
-  let stack: Stack;
-  before(async () => {
-    provider = await startStubProvider();
-    stack = await startStack({ provider: provider.url });
-  });
-  after(async () => {
-    await stack?.stop();
-    await provider.stop();
-  });
+  const { host: stack, provider } = hostWithStub(startStack);
 
   test("a stream of far more than was asked for is given up as it comes, and its client is told so", async () => {
     const account = await stack.account(USD);
@@ -322,11 +301,7 @@ describe("what the provider does", () => {
 });
 
 describe("a client that has gone", () => {
-  let stack: Stack;
-  before(async () => {
-    stack = await startStack({ drainMs: 20 });
-  });
-  after(() => stack.stop());
+  const stack = hostFor(() => startStack({ drainMs: 20 }));
 
   test("costs nothing, and nothing is sent again, if the provider was never reached", async () => {
     const account = await stack.account(USD);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendBytes, sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -10,20 +11,19 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
 
-let stack: Stack;
 let account: TestAccount;
+const stack = hostFor(
+  startStack,
+  {},
+  {
+    check: async ({ simulator }) => {
+      const paid = simulator.simulator.records.select(({ method }) => method === "POST", 1);
+      assert.deepEqual(paid, [], "the provider saw one");
+    },
+  },
+);
 before(async () => {
-  stack = await startStack();
   account = await stack.account(USD);
-});
-after(async () => {
-  const { records } = stack.simulator.simulator;
-  assert.deepEqual(
-    records.select(({ method }) => method === "POST", 1),
-    [],
-    "the provider saw one",
-  );
-  await stack.stop();
 });
 
 test("a late body is a timeout, and one that breaks off harms no other request", async () => {

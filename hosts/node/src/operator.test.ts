@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { CHAIN_ID } from "@inference/gateway/test/fund";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { chainPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
-import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { startStack, type TestAccount } from "./testing/stack.ts";
 
 /** The operator's settings and metrics. Each test has settings of its own, and a suite has none. */
 const USD = 1_000_000_000;
@@ -23,12 +24,8 @@ async function code(answer: Response): Promise<string> {
 }
 
 describe("/metrics", () => {
-  let stack: Stack;
-  before(async () => {
-    const billing = { url: "http://127.0.0.1:9/charges?day={day}", key: "a-key-for-charges" };
-    stack = await startStack({ operator: { metricsToken: TOKEN }, upstream: { billing } });
-  });
-  after(() => stack.stop());
+  const billing = { url: "http://127.0.0.1:9/charges?day={day}", key: "a-key-for-charges" };
+  const stack = hostFor(() => startStack({ operator: { metricsToken: TOKEN }, upstream: { billing } }));
 
   const scrape = async (): Promise<Map<string, number>> => {
     const answer = await stack.call("/metrics", { key: TOKEN });

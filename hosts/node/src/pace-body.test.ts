@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { after, before, test } from "node:test";
-import { type Stack, startStack } from "./testing/stack.ts";
+import { before, test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
+import { startStack } from "./testing/stack.ts";
 
 /** Chunked bodies, in chunks of every size. */
 const USD = 1_000_000_000;
 
-let stack: Stack;
 let key: string;
+const stack = hostFor(startStack);
 before(async () => {
-  stack = await startStack();
   ({ key } = await stack.account(USD));
 });
-after(() => stack.stop());
 
 /** Sends a chat in chunks of so many bytes, written at once; answers with what came back until the connection ended. */
 async function post(content: string, chunkBytes: number): Promise<string> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendBytes } from "@inference/gateway/test/http-client";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
@@ -15,15 +16,11 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const LIMIT = 10;
 
-let stack: Stack;
 let now = Date.UTC(2026, 10, 21, 12);
 /** The agents' tokens change hands. */
 let owner: Address | null = null;
-before(async () => {
-  const operator = { accountRequestsPerMinute: LIMIT };
-  stack = await startStack({ now: () => now, operator, chain: { agentOwner: async () => owner } });
-});
-after(() => stack.stop());
+const operator = { accountRequestsPerMinute: LIMIT };
+const stack = hostFor(() => startStack({ now: () => now, operator, chain: { agentOwner: async () => owner } }));
 
 type Said = { status: number; code: string | undefined };
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { assertError } from "@inference/gateway/test/assert-error";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
@@ -63,11 +64,7 @@ function makeTrickle(stack: Stack) {
 const chatHeaders = (key: string): string => `POST ${CHAT} HTTP/1.1\r\nauthorization: Bearer ${key}`;
 
 describe("the memory for bodies", () => {
-  let stack: Stack;
-  before(async () => {
-    stack = await startStack({ request: patient });
-  });
-  after(() => stack.stop());
+  const stack = hostFor(() => startStack({ request: patient }));
 
   test("is an eighth a session's at most, however many large bodies it begins", async () => {
     const [session, other] = [await freeSession(stack), await stack.account(USD)];
@@ -383,12 +380,10 @@ describe("the questions about sessions", () => {
 });
 
 describe("a provider that fails", () => {
-  let stack: Stack;
+  const stack = hostFor(() => startStack({ operator: { breaker: { failures: 3, openMs: 5_000 } } }));
   before(async () => {
-    stack = await startStack({ operator: { breaker: { failures: 3, openMs: 5_000 } } });
     stack.simulator.simulator.change({ errorBudget: null });
   });
-  after(() => stack.stop());
 
   async function failing(faults: readonly string[], account?: TestAccount): Promise<void> {
     for (const fault of faults) {

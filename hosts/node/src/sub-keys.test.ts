@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { UpstreamFailure } from "@inference/gateway/environment";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { providerRecord } from "@inference/gateway/test/settlement/audit";
 import { makeTag } from "@inference/gateway/test/settlement/pay";
 import { agentPartition, identityPartition } from "@inference/ledger/partition";
@@ -10,7 +11,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
-import { type Stack, startStack } from "./testing/stack.ts";
+import { startStack } from "./testing/stack.ts";
 
 /**
  * Keys at the provider made under the master key, one for each identity, through its key-management API. On Node alone:
@@ -19,14 +20,13 @@ import { type Stack, startStack } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const MINUTE = 60_000;
 
-let stack: Stack;
 let now = windowStart("day", Date.now()) + DAY_MS / 2;
 const capacities = new Map<Address, number>();
 let isChainDown = false;
 /** How far behind us the chain's latest block is. */
 let lagMs = 0;
-before(async () => {
-  stack = await startStack({
+const stack = hostFor(() =>
+  startStack({
     subKeys: true,
     now: () => now,
     chain: {
@@ -36,9 +36,8 @@ before(async () => {
       },
       agentOwner: async (agent) => `0x${agent.slice(2).replaceAll("a", "b")}`,
     },
-  });
-});
-after(() => stack.stop());
+  }),
+);
 
 type Identity = { address: Address; agentToken: Address | null };
 

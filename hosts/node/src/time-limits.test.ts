@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
@@ -16,11 +17,7 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const limits = { bodyReadMs: 1_000, answerMs: 1_500, stalledReaderMs: 1_000 };
 
-let stack: Stack;
-before(async () => {
-  stack = await startStack({ request: limits });
-});
-after(() => stack?.stop());
+const stack = hostFor(() => startStack({ request: limits }));
 
 const chat = (content: string) => ({
   model: "sim-small",

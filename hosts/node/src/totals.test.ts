@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { hostFor } from "@inference/gateway/test/host-for";
 import { makeRequestId } from "@inference/protocol/id";
 import { DAY_MS } from "@inference/protocol/window";
 import { listedOnDays } from "./listed-costs.ts";
-import { type Stack, startStack } from "./testing/stack.ts";
+import { startStack } from "./testing/stack.ts";
 
 /** A Node test, because it writes rows past the ledger: no suite can make so many. */
-let stack: Stack;
-before(async () => {
-  stack = await startStack();
-});
-after(() => stack?.stop());
+const stack = hostFor(startStack);
 
 test("ten thousand totals are added up at once, and not one more", async () => {
   const { address, key, keyId } = await stack.account(1_000_000_000);
