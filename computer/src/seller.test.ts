@@ -18,7 +18,15 @@ type Answer = (offer: Sent) => Response | undefined;
 
 /** A gateway that takes offers with the next nonce and of its day, unless `answer` says something else. */
 function makeGateway() {
-  const state = { day: DAY, nonce: 1, offer: null as Sent | null, sold: 0, sent: [] as Sent[], isGone: false };
+  const state = {
+    day: DAY,
+    nonce: 1,
+    offer: null as Sent | null,
+    sold: 0,
+    sent: [] as Sent[],
+    isGone: false,
+    asked: 0,
+  };
   const told = () => ({
     offer: state.offer?.day === state.day ? state.offer : null,
     next_nonce: state.nonce,
@@ -43,6 +51,7 @@ function makeGateway() {
   const connection = connect({
     gateway: "http://gateway.test",
     fetch: async (url, init) => {
+      state.asked += 1;
       const answer = answerTo(String(url), init?.body);
       if (state.isGone) throw new Error("gone");
       return answer;
@@ -110,7 +119,7 @@ test("a gateway that does not answer is asked again, and told of once", async ()
   state.isGone = true;
   const { lines } = sell();
   await eventually(() => lines.length === 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually(() => state.asked > 2);
   deepEqual(lines, ["http://gateway.test does not answer. Check the gateway's URL. It is tried again."]);
   state.isGone = false;
   await eventually(() => state.offer !== null);
