@@ -15,7 +15,7 @@ contract InvariantsTest is Checks {
     function setUp() public override {
         super.setUp();
         startHandler();
-        bytes4[] memory selectors = new bytes4[](24);
+        bytes4[] memory selectors = new bytes4[](25);
         selectors[0] = handler.mint.selector;
         selectors[1] = handler.mintWithPermit.selector;
         selectors[2] = handler.mintWithAuthorization.selector;
@@ -40,16 +40,9 @@ contract InvariantsTest is Checks {
         selectors[21] = handler.settle.selector;
         selectors[22] = handler.settleServed.selector;
         selectors[23] = handler.pay.selector;
+        selectors[24] = handler.changeCeiling.selector;
         targetContract(address(handler));
         targetSelector(FuzzSelector(address(handler), selectors));
-        targetSelector(FuzzSelector(address(handler), rarer()));
-    }
-
-    function rarer() private view returns (bytes4[] memory selectors) {
-        selectors = new bytes4[](3);
-        selectors[0] = handler.settleRefused.selector;
-        selectors[1] = handler.changeCeiling.selector;
-        selectors[2] = handler.tryWithoutRight.selector;
     }
 
     /// @dev One campaign for all invariants; each is checked after every call.

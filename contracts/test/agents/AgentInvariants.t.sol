@@ -13,7 +13,7 @@ contract AgentInvariantsTest is AgentsChecks {
     function setUp() public override {
         super.setUp();
         startHandler();
-        bytes4[] memory selectors = new bytes4[](16);
+        bytes4[] memory selectors = new bytes4[](15);
         selectors[0] = AgentsHandler.enter.selector;
         selectors[1] = AgentsHandler.requestExit.selector;
         selectors[2] = AgentsHandler.exit.selector;
@@ -28,8 +28,7 @@ contract AgentInvariantsTest is AgentsChecks {
         selectors[11] = AgentsHandler.serve.selector;
         selectors[12] = AgentsHandler.giftPlainly.selector;
         selectors[13] = AgentsHandler.wait.selector;
-        selectors[14] = AgentsHandler.tryWithoutRight.selector;
-        selectors[15] = AgentsHandler.earn.selector;
+        selectors[14] = AgentsHandler.earn.selector;
         targetContract(address(handler));
         targetSelector(FuzzSelector(address(handler), selectors));
     }

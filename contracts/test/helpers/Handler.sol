@@ -4,11 +4,6 @@ pragma solidity 0.8.37;
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
-import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
-import {IInferenceToken} from "../../src/interfaces/IInferenceToken.sol";
-import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
-import {ITokenBridge} from "../../src/interfaces/ITokenBridge.sol";
-import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {BridgeHandler} from "./BridgeHandler.sol";
 import {Asked, AskedPart, Chunks, Listed} from "./Chunks.sol";
 import {Held} from "./Observer.sol";
@@ -16,8 +11,7 @@ import {PrimaryHandler} from "./PrimaryHandler.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice All actions on the three chains: those open to anyone, chunks, payments and the ceiling; and attempts that
-/// must fail.
+/// @notice All actions on the three chains: those open to anyone, chunks, payments and the ceiling.
 contract Handler is BridgeHandler {
     using SafeCast for uint256;
 
@@ -65,22 +59,6 @@ contract Handler is BridgeHandler {
         post(dayOf(yesterday), table, records);
     }
 
-    /// @dev A chunk of a wrong day, cut short, with parts above the amount, or above an exhausted ceiling.
-    function settleRefused(uint256 accountSeed, uint256 kind, uint256 amount) external observed {
-        uint256 day = dayOf(false);
-        address account = actorOf(accountSeed);
-        bytes memory data = Chunks.debit(account, debitedOf(account), bound(amount, 1, 1e12));
-        if (kind % 3 == 0) refuse(day + 1, data);
-        if (kind % 3 == 1) refuse(day, bytes.concat(data, hex"00"));
-        if (kind % 3 == 2) {
-            data = Chunks.serve(agents[0], day, account, debitedOf(account), bound(amount, 1, 1e12));
-            // The highest byte of the part's amount.
-            data[data.length - 8] = 0x01;
-            refuse(day, data);
-        }
-        if (leftOn(day) == 0) refuse(day, Chunks.debit(account, debitedOf(account), 1));
-    }
-
     function pay(uint256 payee, uint256 agentSeed) external observed {
         address agent = agents[agentSeed % agents.length];
         (uint256 safe, uint256 treasury) = SETTLEMENT.owedAgentNanoUsd(agent);
@@ -100,43 +78,6 @@ contract Handler is BridgeHandler {
             vm.prank(SETTLEMENT.guardian());
             SETTLEMENT.lowerCeiling(uint96(bound(to, 0, current - 1)));
         }
-    }
-
-    /* ATTEMPTS THAT MUST FAIL */
-
-    function tryWithoutRight(uint256 callerSeed, uint256 amount, uint256 chainSeed) external observed {
-        address caller = actorOf(callerSeed);
-        Chain storage secondary = chains[secondaryOf(chainSeed)];
-        uint32 day = uint32(dayOf(false));
-        uint32 eid = secondary.lz.eid;
-        vm.startPrank(caller);
-        vm.expectRevert(ITokenMinter.OnlySettlement.selector);
-        MINTER.payOut(caller, amount);
-        vm.expectRevert(ITokenMinter.OnlySettlement.selector);
-        MINTER.mintBack(caller, amount);
-        vm.expectRevert(ITokenMinter.OnlyBridge.selector);
-        MINTER.raiseLine(eid, amount);
-        vm.expectRevert(ITokenMinter.OnlyBridge.selector);
-        MINTER.drawLine(eid, amount, true);
-        vm.expectRevert(IInferenceToken.OnlyMinter.selector);
-        TOKEN.mint(caller, amount);
-        vm.expectRevert(IInferenceToken.OnlySettlement.selector);
-        TOKEN.burn(actorOf(amount), amount);
-        vm.expectRevert(IInferenceToken.OnlyBridge.selector);
-        TOKEN.crosschainMint(caller, amount);
-        vm.expectRevert(IInferenceToken.OnlyBridge.selector);
-        secondary.token.crosschainBurn(actorOf(amount), amount);
-        vm.expectRevert(IInferenceSettlement.OnlyMinter.selector);
-        SETTLEMENT.activateMinted(amount, caller, caller);
-        vm.expectRevert(IInferenceSettlement.OnlyBridge.selector);
-        SETTLEMENT.activateBridged(amount, caller, caller, eid, 0);
-        vm.expectRevert(IInferenceSettlement.OnlySettler.selector);
-        SETTLEMENT.settle(day, hex"00");
-        vm.expectRevert(ITokenBackingOutbox.OnlyMinter.selector);
-        secondary.outbox.onMint(amount);
-        vm.expectRevert(ITokenBridge.PeersAreFixed.selector);
-        secondary.bridge.setPeer(eid, bytes32(uint256(uint160(caller))));
-        vm.stopPrank();
     }
 
     /// @dev Not for fuzzing: lets a mutant act while the observer records.
@@ -235,15 +176,6 @@ contract Handler is BridgeHandler {
         if (leftOn(day) == 0) return;
         vm.prank(SETTLEMENT.settler());
         SETTLEMENT.settle(uint32(day), Chunks.encode(table, records));
-    }
-
-    function refuse(uint256 day, bytes memory data) private {
-        vm.startPrank(SETTLEMENT.settler());
-        vm.expectRevert();
-        SETTLEMENT.settle(uint32(day), data);
-        vm.stopPrank();
-        // Recorded logs include the events of the call that reverted; discard them.
-        vm.getRecordedLogs();
     }
 
     function leftOn(uint256 day) private view returns (uint256) {

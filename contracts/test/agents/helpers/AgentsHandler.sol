@@ -14,7 +14,6 @@ import {BackerVault} from "../../../src/agents/BackerVault.sol";
 import {InferencePool} from "../../../src/agents/InferencePool.sol";
 import {IAgentFeeConverter} from "../../../src/agents/interfaces/IAgentFeeConverter.sol";
 import {IAgentTreasury} from "../../../src/agents/interfaces/IAgentTreasury.sol";
-import {IBackerVault} from "../../../src/agents/interfaces/IBackerVault.sol";
 import {Chunks} from "../../helpers/Chunks.sol";
 import {PlainDollar} from "../../helpers/Dollars.sol";
 import {QuietUtils} from "../../helpers/QuietUtils.sol";
@@ -210,18 +209,6 @@ contract AgentsHandler is TestBase, QuietUtils {
 
     function wait(uint256 duration) external observed {
         vm.warp(block.timestamp + bound(duration, 1, 30 hours));
-    }
-
-    function tryWithoutRight(uint256 whoSeed, uint256 agentSeed) external observed {
-        (address who, address agent) = (personOf(whoSeed), agentOf(agentSeed));
-        vm.startPrank(who);
-        vm.expectRevert(IBackerVault.OnlyConverter.selector);
-        s.vault.reward(agent, 1);
-        vm.expectRevert(IAgentFeeConverter.OnlyTimelock.selector);
-        s.converter.unlist(address(s.staking));
-        vm.expectRevert();
-        AgentToken(agent).setReserve(0);
-        vm.stopPrank();
     }
 
     /// @dev Not for fuzzing: lets a mutant act while the observer records.
