@@ -26,9 +26,7 @@ contract Create3FactoryTest is BaseTest {
     }
 
     function testFuzzDeploy_ownerOnly(address caller) public {
-        vm.assume(caller != address(this));
-        vm.expectRevert(ICreate3Factory.OnlyOwner.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(this), ICreate3Factory.OnlyOwner.selector);
         factory.deploy("a", code(6));
     }
 
@@ -63,9 +61,7 @@ contract Create3FactoryTest is BaseTest {
     }
 
     function testFuzzSeal_ownerOnly(address caller) public {
-        vm.assume(caller != address(this));
-        vm.expectRevert(ICreate3Factory.OnlyOwner.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(this), ICreate3Factory.OnlyOwner.selector);
         factory.seal();
     }
 

@@ -134,9 +134,7 @@ contract InferenceSettlementTest is BaseTest {
     }
 
     function testFuzzActivateMinted_minterOnly(address caller) public {
-        vm.assume(caller != address(minter));
-        vm.expectRevert(IInferenceSettlement.OnlyMinter.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(minter), IInferenceSettlement.OnlyMinter.selector);
         settlement.activateMinted(1, caller, caller);
     }
 
@@ -157,9 +155,7 @@ contract InferenceSettlementTest is BaseTest {
     /* CEILING */
 
     function testFuzzRaiseCeiling_timelockOnlyAndHigher(address caller, uint96 to) public {
-        vm.assume(caller != timelock);
-        vm.expectRevert(IInferenceSettlement.OnlyTimelock.selector);
-        vm.prank(caller);
+        expectOnly(caller, timelock, IInferenceSettlement.OnlyTimelock.selector);
         settlement.raiseCeiling(to);
 
         vm.startPrank(timelock);
@@ -205,9 +201,7 @@ contract InferenceSettlementTest is BaseTest {
     }
 
     function testFuzzLowerCeiling_guardianOnlyAndLower(address caller, uint96 to) public {
-        vm.assume(caller != guardian);
-        vm.expectRevert(IInferenceSettlement.OnlyGuardian.selector);
-        vm.prank(caller);
+        expectOnly(caller, guardian, IInferenceSettlement.OnlyGuardian.selector);
         settlement.lowerCeiling(to);
 
         vm.startPrank(guardian);
@@ -256,9 +250,7 @@ contract InferenceSettlementTest is BaseTest {
     /* ROLES */
 
     function testFuzzRevokeSettler_guardianOnly(address caller) public {
-        vm.assume(caller != guardian);
-        vm.expectRevert(IInferenceSettlement.OnlyGuardian.selector);
-        vm.prank(caller);
+        expectOnly(caller, guardian, IInferenceSettlement.OnlyGuardian.selector);
         settlement.revokeSettler();
 
         vm.expectEmit(address(settlement));
@@ -269,9 +261,7 @@ contract InferenceSettlementTest is BaseTest {
     }
 
     function testFuzzSetSettler_timelockOnly(address caller, address newSettler) public {
-        vm.assume(caller != timelock);
-        vm.expectRevert(IInferenceSettlement.OnlyTimelock.selector);
-        vm.prank(caller);
+        expectOnly(caller, timelock, IInferenceSettlement.OnlyTimelock.selector);
         settlement.setSettler(newSettler);
 
         vm.expectEmit(address(settlement));
@@ -282,9 +272,7 @@ contract InferenceSettlementTest is BaseTest {
     }
 
     function testFuzzSetReceiptKey_timelockOnly(address caller, bytes32 newKey) public {
-        vm.assume(caller != timelock);
-        vm.expectRevert(IInferenceSettlement.OnlyTimelock.selector);
-        vm.prank(caller);
+        expectOnly(caller, timelock, IInferenceSettlement.OnlyTimelock.selector);
         settlement.setReceiptKey(newKey);
 
         vm.expectEmit(address(settlement));

@@ -31,9 +31,7 @@ contract InferenceTokenTest is BaseTest {
         assertEq(token.balanceOf(alice), amount);
         assertEq(token.totalSupply(), amount);
 
-        vm.assume(caller != address(this));
-        vm.expectRevert(IInferenceToken.OnlyMinter.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(this), IInferenceToken.OnlyMinter.selector);
         token.mint(alice, amount);
     }
 
@@ -50,9 +48,7 @@ contract InferenceTokenTest is BaseTest {
         assertEq(token.balanceOf(alice), amount - burned);
         assertEq(token.totalSupply(), amount - burned);
 
-        vm.assume(caller != settler);
-        vm.expectRevert(IInferenceToken.OnlySettlement.selector);
-        vm.prank(caller);
+        expectOnly(caller, settler, IInferenceToken.OnlySettlement.selector);
         token.burn(alice, 0);
     }
 

@@ -112,10 +112,8 @@ contract SettleDebitsTest is SettleTest {
     }
 
     function testFuzzSettle_settlerOnly(address caller) public {
-        vm.assume(caller != settler);
         bytes memory data = debit(alice, 1);
-        vm.expectRevert(IInferenceSettlement.OnlySettler.selector);
-        vm.prank(caller);
+        expectOnly(caller, settler, IInferenceSettlement.OnlySettler.selector);
         settlement.settle(today, data);
         vm.prank(guardian);
         settlement.revokeSettler();

@@ -280,9 +280,7 @@ contract SettleAgentsTest is SettleTest {
     }
 
     function testFuzzSetProvider_timelockOnly(address caller, address newProvider) public {
-        vm.assume(caller != timelock);
-        vm.expectRevert(IInferenceSettlement.OnlyTimelock.selector);
-        vm.prank(caller);
+        expectOnly(caller, timelock, IInferenceSettlement.OnlyTimelock.selector);
         settlement.setProvider(newProvider);
         vm.expectEmit(address(settlement));
         emit IInferenceSettlement.ProviderChanged(provider, newProvider);
@@ -294,9 +292,7 @@ contract SettleAgentsTest is SettleTest {
     /* BRIDGED ACTIVATION */
 
     function testFuzzActivateBridged_bridgeOnly(address caller) public {
-        vm.assume(caller != bridge);
-        vm.expectRevert(IInferenceSettlement.OnlyBridge.selector);
-        vm.prank(caller);
+        expectOnly(caller, bridge, IInferenceSettlement.OnlyBridge.selector);
         settlement.activateBridged(1, caller, caller, EID_1, "guid");
     }
 

@@ -56,10 +56,8 @@ contract StandingOrdersTest is BaseTest {
     }
 
     function testFuzzPull_pullerOnly(address caller) public {
-        vm.assume(caller != puller);
         place(100);
-        vm.expectRevert(IStandingOrders.OnlyPuller.selector);
-        vm.prank(caller);
+        expectOnly(caller, puller, IStandingOrders.OnlyPuller.selector);
         orders.pull(alice, 1);
     }
 

@@ -328,9 +328,7 @@ contract TokenMinterTest is BaseTest {
         assertEq(usdc.balanceOf(bob), paid);
         assertEq(usdc.balanceOf(address(minter)), amount - paid);
 
-        vm.assume(caller != address(settlement));
-        vm.expectRevert(ITokenMinter.OnlySettlement.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(settlement), ITokenMinter.OnlySettlement.selector);
         minter.payOut(caller, 0);
     }
 

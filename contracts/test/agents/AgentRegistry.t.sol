@@ -164,10 +164,8 @@ contract AgentRegistryTest is AgentsTest {
     }
 
     function testFuzzSetComputer_agentOwnerOnly(address caller) public {
-        vm.assume(caller != agentOwner);
         bytes memory proof = prove(computerKey, agent, caller);
-        vm.expectRevert(IAgentDirectory.OnlyAgentOwner.selector);
-        vm.prank(caller);
+        expectOnly(caller, agentOwner, IAgentDirectory.OnlyAgentOwner.selector);
         registry.setComputer(address(agent), computer, proof);
     }
 
@@ -334,9 +332,7 @@ contract AgentRegistryTest is AgentsTest {
 
     /// @dev An unknown agent has no Safe, and no one can call from the zero address.
     function testFuzzReplaceSafe_ofAnUnknownAgent(address caller) public {
-        vm.assume(caller != address(0));
-        vm.expectRevert(IAgentDirectory.OnlySafe.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(0), IAgentDirectory.OnlySafe.selector);
         registry.replaceSafe(bob, caller);
     }
 

@@ -106,9 +106,7 @@ contract BackerVaultTest is AgentsTest {
     /* REWARDS */
 
     function testFuzzReward_converterOnly(address caller) public {
-        vm.assume(caller != address(converter));
-        vm.expectRevert(IBackerVault.OnlyConverter.selector);
-        vm.prank(caller);
+        expectOnly(caller, address(converter), IBackerVault.OnlyConverter.selector);
         vault.reward(id, 1);
     }
 

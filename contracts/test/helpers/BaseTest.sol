@@ -226,6 +226,13 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         (authorization.v, authorization.r, authorization.s) = vm.sign(key, digest(message));
     }
 
+    /// @dev The next call comes from a caller other than the only one allowed, and must revert.
+    function expectOnly(address caller, address allowed, bytes4 reason) internal {
+        vm.assume(caller != allowed);
+        vm.expectRevert(reason);
+        vm.prank(caller);
+    }
+
     /// @dev The names of the checks that fail: `I1a` is the function `checkI1a`. Each is followed by a space.
     function failing(string memory checks) internal view returns (string memory failed) {
         string[] memory names = vm.split(checks, " ");
