@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 
 /// @notice The gas of each operation as a whole transaction, with real USDC, for holders and accounts with a balance.
 /// Recorded in snapshots/; a run with FORGE_SNAPSHOT_CHECK compares.
 /// forge-config: default.isolate = true
 contract GasTest is BaseTest {
-    address internal carol = makeAddr("carol");
-
     function setUp() public override {
         super.setUp();
         fundToken(alice, 100e6);
@@ -28,13 +25,6 @@ contract GasTest is BaseTest {
         assertTrue(ok);
     }
 
-    function testGas_transferToANewHolder() public {
-        vm.prank(alice);
-        bool ok = token.transfer(carol, 1e6);
-        vm.snapshotGasLastCall("InferenceToken", "transfer to a new holder");
-        assertTrue(ok);
-    }
-
     function testGas_permit() public {
         (uint8 v, bytes32 r, bytes32 s) = signTokenPermit(address(token), aliceKey, bob, 1e6);
         token.permit(alice, bob, 1e6, block.timestamp, v, r, s);
@@ -47,26 +37,6 @@ contract GasTest is BaseTest {
         vm.snapshotGasLastCall("TokenMinter", "mint");
     }
 
-    function testGas_mintToANewHolder() public {
-        vm.prank(alice);
-        minter.mint(1e6, carol);
-        vm.snapshotGasLastCall("TokenMinter", "mint to a new holder");
-    }
-
-    function testGas_mintWithPermit() public {
-        ITokenMinter.Permit memory permit = signPermit(aliceKey, 1e6, block.timestamp);
-        vm.prank(alice);
-        minter.mintWithPermit(1e6, alice, permit);
-        vm.snapshotGasLastCall("TokenMinter", "mintWithPermit");
-    }
-
-    function testGas_mintWithAuthorization() public {
-        ITokenMinter.Authorization memory authorization =
-            signAuthorization(aliceKey, 1e6, ITokenMinter.Action.Mint, alice, "salt");
-        minter.mintWithAuthorization(1e6, alice, authorization);
-        vm.snapshotGasLastCall("TokenMinter", "mintWithAuthorization");
-    }
-
     function testGas_mintAndActivate() public {
         vm.prank(alice);
         minter.mintAndActivate(1e6, alice);
@@ -77,11 +47,5 @@ contract GasTest is BaseTest {
         vm.prank(alice);
         settlement.activate(1e6);
         vm.snapshotGasLastCall("InferenceSettlement", "activate");
-    }
-
-    function testGas_activateForANewAccount() public {
-        vm.prank(alice);
-        settlement.activateFor(1e6, carol);
-        vm.snapshotGasLastCall("InferenceSettlement", "activateFor a new account");
     }
 }

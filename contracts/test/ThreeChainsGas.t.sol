@@ -79,13 +79,6 @@ contract ThreeChainsGasTest is ThreeChains {
         settlement.settle(uint32(block.timestamp / 1 days), data);
     }
 
-    function testGas_bridge() public {
-        uint256 fee = two.bridge.quote(EID_0);
-        vm.prank(alice);
-        two.bridge.bridge{value: fee}(EID_0, 1e6, alice, alice);
-        vm.snapshotGasLastCall("TokenBridge", "bridge");
-    }
-
     function testGas_activateOnBase() public {
         uint256 fee = two.bridge.quote(EID_0);
         vm.prank(alice);
@@ -166,11 +159,6 @@ contract ThreeChainsGasTest is ThreeChains {
     function testGas_payProvider() public {
         settlement.payProvider();
         vm.snapshotGasLastCall("InferenceSettlement", "payProvider");
-    }
-
-    function testGas_paySafe() public {
-        settlement.paySafe(agent);
-        vm.snapshotGasLastCall("InferenceSettlement", "paySafe");
     }
 }
 

@@ -25,15 +25,6 @@ contract AgentsGasTest is AgentsTest {
         fillHistory();
         notify(address(agent), staking, 1e18);
         notifyDollars(address(agent), 100e6);
-        staking.mint(hook, 1e18);
-        staking.mint(alice, 10e18);
-        vm.prank(hook);
-        staking.approve(address(converter), 1e18);
-        vm.startPrank(alice);
-        staking.approve(address(vault), 10e18);
-        staking.approve(address(pool), 10e18);
-        vm.stopPrank();
-        usdc.mint(address(treasury), 100e6);
     }
 
     /// @dev A thousand observations, more than a window of half an hour contains.
@@ -101,20 +92,9 @@ contract AgentsGasTest is AgentsTest {
         fundCredit(account, 1e6);
     }
 
-    function testGas_notifyFee() public {
-        vm.prank(hook);
-        converter.notifyFee(address(agent), address(staking), 1e18);
-        vm.snapshotGasLastCall("AgentFeeConverter", "notifyFee");
-    }
-
     function testGas_convert() public {
         converter.convert(address(agent), address(staking));
         vm.snapshotGasLastCall("AgentFeeConverter", "convert, with its swap");
-    }
-
-    function testGas_convertDollars() public {
-        converter.convert(address(agent), address(usdc));
-        vm.snapshotGasLastCall("AgentFeeConverter", "convert dollars");
     }
 
     /// @dev Fees of a purchase and a sale, of a position whose fees were collected before.
@@ -136,39 +116,5 @@ contract AgentsGasTest is AgentsTest {
             locker.collect(id);
         }
         vm.snapshotGasLastCall("AgentFeeLocker", "collect, with both releases");
-    }
-
-    function testGas_back() public {
-        vm.prank(alice);
-        vault.back(address(agent), 1e18);
-        vm.snapshotGasLastCall("BackerVault", "back");
-    }
-
-    function testGas_unback() public {
-        vm.prank(alice);
-        vault.unback(address(agent), 0.5e18);
-        vm.snapshotGasLastCall("BackerVault", "unback");
-    }
-
-    function testGas_claim() public {
-        vm.prank(alice);
-        vault.claim(address(agent));
-        vm.snapshotGasLastCall("BackerVault", "claim");
-    }
-
-    function testGas_enter() public {
-        vm.prank(alice);
-        pool.enter(1e18);
-        vm.snapshotGasLastCall("InferencePool", "enter, the first time");
-    }
-
-    function testGas_buy() public {
-        treasury.buy();
-        vm.snapshotGasLastCall("AgentTreasury", "buy, with its swap");
-    }
-
-    function testGas_create() public {
-        registry.create("Agent", "AGENT", 1e24, agentOwner);
-        vm.snapshotGasLastCall("AgentRegistry", "create");
     }
 }
