@@ -53,7 +53,7 @@ const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
 
 /** Modules with a chain or a gateway that the files of a process share. */
 const SHARED: ReadonlyMap<string, string> = new Map([
-  ["contracts", "contracts/script/testing/shared-chains.ts"],
+  ["contracts", "test/devnet/src/testing/shared-chains.ts"],
   ["chain", "chain/src/testing/shared-chain.ts"],
   ["keeper", "keeper/src/testing/three-chains.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],

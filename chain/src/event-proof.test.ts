@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { account, clientOf } from "@inference/devnet/testing/local-chain";
 import { fundUsdc } from "@inference/devnet/third-parties/usdc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { x402DoorAbi } from "@inference/protocol/abi/x402-door";
-import { createTestClient, type Hex, http, pad, parseSignature, publicActions, toHex, walletActions } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
+import { type Hex, pad, parseSignature, toHex } from "viem";
 import { proveAuthorization } from "./event-proof.ts";
 import { createChainClient } from "./rpc.ts";
 import { beginAnew, chain } from "./testing/shared-chain.ts";
@@ -14,15 +13,11 @@ import { timers } from "./testing/timers.ts";
 
 beginAnew();
 
-const person = (addressIndex: number) =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
-const rich = person(0);
-const payer = person(7);
+const rich = account(0);
+const payer = account(7);
 const VALUE = 5_000_000n;
 
-const wallet = createTestClient({ mode: "anvil", chain: foundry, account: rich, transport: http(chain.rpcUrl) })
-  .extend(walletActions)
-  .extend(publicActions);
+const wallet = clientOf({ chainId: 31337, rpcUrl: chain.rpcUrl });
 const node = createChainClient({ url: chain.rpcUrl, fetch, random: () => 0, timers });
 const usdc = { address: chain.stablecoin, abi: stablecoinAbi } as const;
 const door = { address: chain.door, abi: x402DoorAbi } as const;
@@ -38,7 +33,7 @@ async function signed(nonce: Hex) {
     ...{ validAfter: 0n, validBefore: 2n ** 40n },
   };
   const signature = await payer.signTypedData({
-    domain: { name, version, chainId: foundry.id, verifyingContract: chain.stablecoin },
+    domain: { name, version, chainId: 31337, verifyingContract: chain.stablecoin },
     types: { TransferWithAuthorization: TRANSFER_WITH_AUTHORIZATION },
     primaryType: "TransferWithAuthorization",
     message,
@@ -64,7 +59,7 @@ async function executeWithoutTheDoor(nonce: Hex, others: number): Promise<Hex> {
   const [start] = await Promise.all([wallet.getTransactionCount({ address: rich.address }), chain.pauseMining()]);
   const hashes: Hex[] = [];
   for (let index = 0; index <= others; index += 1) {
-    const order = { ...fees, nonce: start + index };
+    const order = { account: rich, ...fees, nonce: start + index };
     hashes.push(
       index === others
         ? await wallet.writeContract({

@@ -1,5 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { account } from "@inference/devnet/testing/local-chain";
+import { deployer, type SharedChains, safeOwner, shareChains } from "@inference/devnet/testing/shared-chains";
 import { LOCAL_CHAIN_NAMES, type LocalChainName, type LocalWorld } from "@inference/devnet/third-parties/local-chains";
 import {
   type Address,
@@ -28,7 +30,6 @@ import { planDeployment } from "./contract-plan.ts";
 import { type ChainDeployment, deploy, verifyDeployment, type WiringError } from "./deploy.ts";
 import type { ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { receiptOf } from "./receipt.ts";
-import { account, deployer, type SharedChains, safeOwner, shareChains } from "./testing/shared-chains.ts";
 import { verifyChain } from "./verify-deployment.ts";
 
 const stranger = account(1);

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { deployer, type SharedChains, shareChains } from "@inference/devnet/testing/shared-chains";
 import { createPublicClient, createTestClient, http, toHex } from "viem";
 import { deployMain } from "./deploy-main.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
-import { deployer, type SharedChains, shareChains } from "./testing/shared-chains.ts";
 
 const DEEP = process.env.DEEP === "1";
 const folder = mkdtempSync(join(tmpdir(), "deploy-"));

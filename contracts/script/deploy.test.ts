@@ -1,12 +1,13 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { account } from "@inference/devnet/testing/local-chain";
+import { deployer, type SharedChains, shareChains } from "@inference/devnet/testing/shared-chains";
 import { deployPrimary } from "@inference/devnet/third-parties/deploy-primary";
 import { deployUsdc } from "@inference/devnet/third-parties/usdc";
 import { createPublicClient, createTestClient, http, parseEther, publicActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { startAnvil } from "./anvil.ts";
 import { DEVELOPMENT_ADDRESSES, DevelopmentKeyError } from "./deploy.ts";
-import { account, deployer, type SharedChains, shareChains } from "./testing/shared-chains.ts";
 
 const roles = { proposer: account(2).address, guardian: account(3).address, settler: account(4).address };
 let chains: SharedChains;

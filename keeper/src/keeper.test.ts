@@ -6,7 +6,6 @@ import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { fundDollars } from "@inference/devnet/third-parties/local-chains";
 import { fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
-import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
@@ -15,7 +14,7 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { encodeChunk, type ServedPart } from "@inference/protocol/chunk";
 import { stablecoinUnits } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Address, bytesToHex, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
+import { type Address, bytesToHex, erc20Abi, pad, toFunctionSelector, zeroHash } from "viem";
 import { startKeeper } from "./keeper.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./process.ts";
@@ -23,15 +22,20 @@ import type { KeeperSettings } from "./settings.ts";
 import {
   activateFromAfar,
   alice,
+  approve,
+  balanceOf,
   type ChainSite,
+  createAgent,
+  creditOf,
+  DOLLAR,
   deployer,
+  fundLine,
   keeper,
   settler,
   shareThreeChains,
   type ThreeChains,
 } from "./testing/three-chains.ts";
 
-const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
 /** The root of a statement. No test asks for its uses. */
 const ROOT = pad("0x1");
@@ -168,7 +172,7 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
     amount: units,
   });
   const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverterAbi } as const;
-  await approve(site, site.stakingToken, converter.address, units);
+  await approve(site, { token: site.stakingToken, spender: converter.address, amount: units });
   const fee = {
     ...converter,
     account: alice,
@@ -232,7 +236,7 @@ test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox
   await fundDollars(site, { issuer: deployer, to: alice.address, dollars: 1n });
   const dollar = { address: site.stablecoin, abi: erc20Abi, account: alice } as const;
   const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverterAbi } as const;
-  await approve(site, site.stablecoin, converter.address, 5n);
+  await approve(site, { token: site.stablecoin, spender: converter.address, amount: 5n });
   const fee = { ...converter, account: alice, functionName: "notifyFee", args: [agent, site.stablecoin, 5n] } as const;
   await site.sent(await site.client.writeContract(fee));
   const inbox = site.at(`backingInbox${chains.sites.secondary2.eid}`);
@@ -263,15 +267,15 @@ test("a message without cover is told of after an hour, and delivered when it ha
   equal(told("late").length, 0);
   await passTime(primary, 3_660);
   await eventually(() => told("late").some(({ what, chain }) => what === "waiting" && chain === "primary"));
-  equal(await creditOf(primary), 0n);
+  equal(await creditOf(primary, settler.address), 0n);
   await fundLine(primary, eid, 1n);
-  await eventually(async () => (await creditOf(primary)) === (line + 1n) * 1_000n);
+  await eventually(async () => (await creditOf(primary, settler.address)) === (line + 1n) * 1_000n);
 });
 
 test("a call that fails alerts, and the other calls of the same kind are made", async () => {
   const { primary, secondary1, secondary2 } = chains.sites;
   await using node = await startLiar(primary.chain.rpcUrl);
-  const before = await creditOf(primary);
+  const before = await creditOf(primary, settler.address);
   const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const amounts: bigint[] = [];
   // Activations from one chain are delivered in order, so those of two chains are independent.
@@ -289,10 +293,10 @@ test("a call that fails alerts, and the other calls of the same kind are made", 
       ? { error: { code: -32_000, message: "out of order" } }
       : undefined;
   start(throughNode(node.url));
-  await eventually(async () => (await creditOf(primary)) === before + other * 1_000n);
+  await eventually(async () => (await creditOf(primary, settler.address)) === before + other * 1_000n);
   deepEqual([told("failed")[0]?.task, told("failed")[0]?.chain], ["deliver", "primary"]);
   node.lie = undefined;
-  await eventually(async () => (await creditOf(primary)) === before + (failing + other) * 1_000n);
+  await eventually(async () => (await creditOf(primary, settler.address)) === before + (failing + other) * 1_000n);
 });
 
 test("the debts to many agents, and the balances of their treasuries, are read in few requests", async () => {
@@ -323,20 +327,6 @@ test("the debts to many agents, and the balances of their treasuries, are read i
 function throughNode(rpcUrl: string): KeeperSettings {
   const settings = chains.settings();
   return { ...settings, chains: settings.chains.map((chain, index) => (index === 0 ? { ...chain, rpcUrl } : chain)) };
-}
-
-function creditOf(site: ChainSite, account: Address = settler.address): Promise<bigint> {
-  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [account] });
-}
-
-/** Lets messages of a chain through before its dollars arrive. */
-async function fundLine(site: ChainSite, eid: number, amount: bigint): Promise<void> {
-  const minter = { address: site.at("tokenMinter"), abi: tokenMinterAbi } as const;
-  await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR + 1n });
-  await approve(site, site.stablecoin, minter.address, amount);
-  const gift = { ...minter, account: alice, functionName: "fundFloat", args: [eid, amount] } as const;
-  await site.sent(await site.client.writeContract(gift));
 }
 
 function start(settings: KeeperSettings = chains.settings(), now: () => number = Date.now): Service {
@@ -405,24 +395,17 @@ async function payMinter(
 ): Promise<void> {
   const minter = site.at("tokenMinter");
   await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR });
-  await approve(site, site.stablecoin, minter, amount * stablecoinUnits(site.stablecoinDecimals));
+  await approve(site, {
+    token: site.stablecoin,
+    spender: minter,
+    amount: amount * stablecoinUnits(site.stablecoinDecimals),
+  });
   const write = { address: minter, abi: tokenMinterAbi, account: alice } as const;
   await site.sent(
     call.functionName === "mint"
       ? await site.client.writeContract({ ...write, functionName: call.functionName, args: call.args })
       : await site.client.writeContract({ ...write, functionName: call.functionName, args: call.args }),
   );
-}
-
-async function approve(site: ChainSite, token: Address, spender: Address, amount: bigint): Promise<void> {
-  const call = {
-    address: token,
-    abi: erc20Abi,
-    account: alice,
-    functionName: "approve",
-    args: [spender, amount],
-  } as const;
-  await site.sent(await site.client.writeContract(call));
 }
 
 /** Debits an account from its total; `served` are the parts of agents, and their sum is debited. */
@@ -461,7 +444,7 @@ async function serveBy(
   const { rpcUrl } = site.chain;
   const amount = units * BigInt(agents.length);
   await fundLocalToken({ rpcUrl, token: site.stakingToken, issuer: deployer, to: alice.address, amount });
-  await approve(site, site.stakingToken, pool.address, amount);
+  await approve(site, { token: site.stakingToken, spender: pool.address, amount: amount });
   for (const agent of agents) {
     const gift = { ...pool, account: alice, functionName: "enterFor", args: [agent, units] } as const;
     await site.sent(await site.client.writeContract(gift));
@@ -473,24 +456,9 @@ async function serveBy(
   await settle(site, { amountNanoUsd: amountNanoUsd * BigInt(agents.length), parts });
 }
 
-async function createAgent(site: ChainSite): Promise<{ agent: Address; treasury: Address; safe: Address }> {
-  const registry = { address: site.at("agentRegistry"), abi: agentRegistryAbi } as const;
-  const args = ["Agent", "AGENT", 10n ** 24n, alice.address] as const;
-  const hash = await site.client.writeContract({ ...registry, account: alice, functionName: "create", args });
-  await site.sent(hash);
-  const { logs } = await site.client.getTransactionReceipt({ hash });
-  const [born] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
-  ok(born !== undefined);
-  return { agent: born.args.agentToken, treasury: born.args.treasury, safe: born.args.safe };
-}
-
 function pending(site: ChainSite): Promise<bigint> {
   const outbox = { address: site.at("tokenBackingOutbox"), abi: tokenBackingOutboxAbi } as const;
   return site.client.readContract({ ...outbox, functionName: "pending" });
-}
-
-function balanceOf(site: ChainSite, token: Address, holder: Address): Promise<bigint> {
-  return site.client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
 }
 
 async function passTime({ client }: ChainSite, seconds: number): Promise<void> {

@@ -2,12 +2,19 @@ import { equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fundLocalToken } from "@inference/devnet/third-parties/local-token";
 import { seedPool } from "@inference/devnet/third-parties/uniswap";
-import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Address, erc20Abi, maxUint256, pad, parseAbi, parseEventLogs } from "viem";
+import { maxUint256, pad, parseAbi } from "viem";
 import { startKeeper } from "./keeper.ts";
-import { alice, deployer, shareThreeChains, type ThreeChains } from "./testing/three-chains.ts";
+import {
+  alice,
+  approve,
+  balanceOf,
+  createAgent,
+  deployer,
+  shareThreeChains,
+  type ThreeChains,
+} from "./testing/three-chains.ts";
 
 const UNIT = 10n ** 18n;
 const uniswapAbi = parseAbi([
@@ -27,14 +34,7 @@ test("trades with an agent's token raise its stake of the next day and its Safe'
   const site = chains.sites.primary;
   const { client, stakingToken, positionManager, swapRouter } = site;
   const as = { account: alice } as const;
-  const registry = { address: site.at("agentRegistry"), abi: agentRegistryAbi } as const;
-  const args = ["Agent", "AGENT", 10_000n * UNIT, alice.address] as const;
-  const created = await client.writeContract({ ...registry, ...as, functionName: "create", args });
-  await site.sent(created);
-  const { logs } = await client.getTransactionReceipt({ hash: created });
-  const [born] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
-  ok(born !== undefined);
-  const { agentToken: agent, safe } = born.args;
+  const { agent, safe } = await createAgent(site);
   const { rpcUrl } = site.chain;
   await fundLocalToken({ rpcUrl, token: stakingToken, issuer: deployer, to: alice.address, amount: 1_100n * UNIT });
   await seedPool({
@@ -55,8 +55,7 @@ test("trades with an agent's token raise its stake of the next day and its Safe'
 
   const keeper = startKeeper(chains.settings(), { now: Date.now, log: () => {} });
   try {
-    const approval = { functionName: "approve", args: [swapRouter, maxUint256] } as const;
-    await site.sent(await client.writeContract({ address: stakingToken, abi: erc20Abi, ...as, ...approval }));
+    await approve(site, { token: stakingToken, spender: swapRouter, amount: maxUint256 });
     const swap = {
       ...{ tokenIn: stakingToken, tokenOut: agent, fee: 3000, recipient: alice.address, deadline: maxUint256 },
       ...{ amountIn: 100n * UNIT, amountOutMinimum: 0n, sqrtPriceLimitX96: 0n },
@@ -78,12 +77,8 @@ test("trades with an agent's token raise its stake of the next day and its Safe'
     const capacity = { ...pool, functionName: "capacityToday", args: [agent] } as const;
     equal(await client.readContract(capacity), stake / 10n ** 9n);
     // The other fifth, 0.06 units, at about 300 dollars.
-    await eventually(async () => (await balanceOf(site.at("inferenceToken"), safe)) > 17_000_000n);
+    await eventually(async () => (await balanceOf(site, site.at("inferenceToken"), safe)) > 17_000_000n);
   } finally {
     await keeper.stop();
-  }
-
-  function balanceOf(token: Address, holder: Address): Promise<bigint> {
-    return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
   }
 });

@@ -1,25 +1,14 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { fundDollars } from "@inference/devnet/third-parties/local-chains";
-import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { erc20Abi } from "viem";
 import { createBudget } from "./budget.ts";
 import { openDatabase } from "./database.ts";
 import { connectKeeperChain } from "./keeper-chain.ts";
 import type { KeeperChainSettings } from "./settings.ts";
 import { findPulls } from "./standing-orders.ts";
-import {
-  DOLLAR,
-  deliverAll,
-  dollarsOf,
-  ordersOn,
-  ownerOn,
-  setOrder,
-  startOrderSite,
-  terms,
-} from "./testing/order-site.ts";
-import { alice, deployer, keeper } from "./testing/three-chains.ts";
+import { deliverAll, heldBy, ordersOn, ownerOn, setOrder, startOrderSite, terms } from "./testing/order-site.ts";
+import { alice, DOLLAR, deployer, fundLine, keeper, moveAway } from "./testing/three-chains.ts";
 
 const HOUR_MS = 3_600_000;
 let site: Awaited<ReturnType<typeof startOrderSite>>;
@@ -39,7 +28,7 @@ test("one shortage is pulled once, whichever chains have orders, and while its m
   await ownerOn(primary, 0n, owner);
   for (const on of [primary, secondary1, secondary2]) await setOrder(on, owner, { maxPerDay: 6n * DOLLAR });
   site.start();
-  await eventually(async () => (await dollarsOf(secondary1, owner.address)) === 14n * DOLLAR);
+  await eventually(async () => (await heldBy(secondary1, owner.address)) === 14n * DOLLAR);
   // Dollars come to the primary chain too. A restart forgets nothing, and neither does the next hour.
   await fundDollars(primary, { issuer: deployer, to: owner.address, dollars: 20n });
   await site.stop();
@@ -47,30 +36,19 @@ test("one shortage is pulled once, whichever chains have orders, and while its m
   site.start();
   await site.passed(secondary1);
   await site.passed(secondary2);
-  const dollars = [primary, secondary1, secondary2].map((on) => dollarsOf(on, owner.address));
+  const dollars = [primary, secondary1, secondary2].map((on) => heldBy(on, owner.address));
   deepEqual(await Promise.all(dollars), [20n * DOLLAR, 14n * DOLLAR, 20n * DOLLAR]);
 
   // Delivered, it is credit: 6 dollars are above 5 and below 7.
-  await fundLine();
+  await fundLine(primary, secondary1.eid, 50n * DOLLAR);
   await deliverAll(primary, secondary1);
   await site.stop();
   site.start();
   await site.passed(primary);
-  equal(await dollarsOf(primary, owner.address), 20n * DOLLAR);
+  equal(await heldBy(primary, owner.address), 20n * DOLLAR);
   await site.stop();
   site.start({ below: 7n * DOLLAR });
-  await eventually(async () => (await dollarsOf(primary, owner.address)) === 14n * DOLLAR);
-
-  async function fundLine(): Promise<void> {
-    const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi, account: alice } as const;
-    const amount = 50n * DOLLAR;
-    await fundDollars(primary, { issuer: deployer, to: alice.address, dollars: 50n });
-    const approval = { functionName: "approve", args: [minter.address, amount] } as const;
-    const dollar = { address: primary.stablecoin, abi: erc20Abi, account: alice } as const;
-    await primary.sent(await primary.client.writeContract({ ...dollar, ...approval }));
-    const gift = { functionName: "fundFloat", args: [secondary1.eid, amount] } as const;
-    await primary.sent(await primary.client.writeContract({ ...minter, ...gift }));
-  }
+  await eventually(async () => (await heldBy(primary, owner.address)) === 14n * DOLLAR);
 });
 
 test("an owner who spends the dollars in the pull's block costs the keeper one reverted transaction a day", async () => {
@@ -83,19 +61,16 @@ test("an owner who spends the dollars in the pull's block costs the keeper one r
   await client.setAutomine(false);
   site.start();
   await eventually(async () => (await sentBy("pending")) > before);
-  await client.writeContract({
-    ...{ address: primary.stablecoin, abi: erc20Abi, functionName: "transfer", args: [alice.address, 10n * DOLLAR] },
-    ...{ account: owner, gas: 200_000n, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
-  });
+  await moveAway(primary, owner, 10n);
   await client.mine({ blocks: 1 });
   await client.setAutomine(true);
   await eventually(() => site.events.some(({ event, task }) => event === "reverted" && task === "pull"));
   await fundDollars(primary, { issuer: deployer, to: owner.address, dollars: 10n });
   await site.passed(primary);
-  equal(await dollarsOf(primary, owner.address), 10n * DOLLAR);
+  equal(await heldBy(primary, owner.address), 10n * DOLLAR);
   equal(await sentBy("latest"), before + 2, "the witness's pull is the second");
   site.pass(24 * HOUR_MS);
-  await eventually(async () => (await dollarsOf(primary, owner.address)) === 7n * DOLLAR);
+  await eventually(async () => (await heldBy(primary, owner.address)) === 7n * DOLLAR);
 });
 
 test("orders spend a budget of their own, and a message's fee counts", async () => {
@@ -105,7 +80,7 @@ test("orders spend a budget of their own, and a message's fee counts", async () 
   site.events.length = 0;
   site.start({ dailyBudgetWei: 1n });
   await eventually(() => site.events.some(({ event, task }) => event === "budget exhausted" && task === "pull"));
-  equal(await dollarsOf(secondary1, owner.address), 10n * DOLLAR);
+  equal(await heldBy(secondary1, owner.address), 10n * DOLLAR);
   await secondary1.sent(
     await secondary1.client.writeContract({ ...ordersOn(secondary1), account: owner, functionName: "end" }),
   );

@@ -1,10 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { eventually } from "@inference/protocol/testing/eventually";
-import type { Address } from "viem";
-import { DOLLAR, dollarsOf, ordersOn, ownerOn, setOrder, startOrderSite } from "./testing/order-site.ts";
-import { alice, type ChainSite, keeper } from "./testing/three-chains.ts";
+import { heldBy, ordersOn, ownerOn, setOrder, startOrderSite } from "./testing/order-site.ts";
+import { alice, creditOf, DOLLAR, keeper } from "./testing/three-chains.ts";
 
 let site: Awaited<ReturnType<typeof startOrderSite>>;
 before(async () => {
@@ -29,11 +27,11 @@ test("an owner below the threshold is pulled up to the day's maximum; ended, for
   const empty = await ownerOn(primary, 0n);
   await setOrder(primary, empty, { maxPerDay: 4n * DOLLAR });
   site.start();
-  await eventually(async () => (await creditOf(primary, owner.address)) === 4n * DOLLAR);
+  await eventually(async () => (await creditOf(primary, owner.address)) === 4_000n * DOLLAR);
   // The credit is still below the threshold. Only the day's maximum holds the next pull back.
   site.pass(3_600_000);
   await site.passed(primary);
-  const dollars = [owner, ended, foreign, small, empty].map(({ address }) => dollarsOf(primary, address));
+  const dollars = [owner, ended, foreign, small, empty].map(({ address }) => heldBy(primary, address));
   deepEqual(await Promise.all(dollars), [6n * DOLLAR, 10n * DOLLAR, 10n * DOLLAR, 10n * DOLLAR, 0n]);
   equal(await primary.client.getTransactionCount({ address: keeper.address }), 2, "the owner's pull and the witness's");
   deepEqual(
@@ -41,8 +39,3 @@ test("an owner below the threshold is pulled up to the day's maximum; ended, for
     [],
   );
 });
-
-async function creditOf({ client, at }: ChainSite, account: Address): Promise<bigint> {
-  const settlement = { address: at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  return (await client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [account] })) / 1_000n;
-}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { account } from "@inference/devnet/testing/local-chain";
 import { deployPrimary } from "@inference/devnet/third-parties/deploy-primary";
 import { deployUsdc, fundUsdc } from "@inference/devnet/third-parties/usdc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
@@ -8,7 +9,6 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { encodeChunk } from "@inference/protocol/chunk";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData, type Hex, toHex } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
 import { type Anvil, FINALITY_DEPTH, startAnvil } from "./anvil.ts";
 
 /** A primary chain with the real contracts, and one rich account that activates for others. */
@@ -43,13 +43,11 @@ export type PrimaryChain = Anvil & {
 /** A record without parts. An absent root is that of unknown uses. */
 export type TestRecord = { account: Address; before: number; amount: number; root?: Hex };
 
-const person = (addressIndex: number) =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
-const deployer = person(0);
-const proxyAdmin = person(1).address;
-const proposer = person(2).address;
-const guardian = person(3).address;
-const settler = person(4).address;
+const deployer = account(0);
+const proxyAdmin = account(1).address;
+const proposer = account(2).address;
+const guardian = account(3).address;
+const settler = account(4).address;
 /** A contract that passes its call data to the settlement twice. */
 const TWICE: Address = "0x00000000000000000000000000000000000002ce";
 /** The root of unknown uses. */

@@ -8,20 +8,9 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { topUpStruct } from "@inference/protocol/top-up";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import { alice, deployer } from "../testing/three-chains.ts";
+import { alice, creditOf, DOLLAR, deployer, dollarsOf, moveAway } from "../testing/three-chains.ts";
 import { createRelayStore } from "./store.ts";
-import {
-  creditOf,
-  DOLLAR,
-  dollarsOf,
-  fingerprintOf,
-  moveAway,
-  payerOn,
-  type RelaySite,
-  relay,
-  sentBy,
-  startRelaySite,
-} from "./testing/relay-site.ts";
+import { fingerprintOf, payerOn, type RelaySite, relay, sentBy, startRelaySite } from "./testing/relay-site.ts";
 
 let site: RelaySite;
 before(async () => {

@@ -5,18 +5,8 @@ import { type TopUpTerms, topUpId } from "@inference/protocol/top-up";
 import type { PaymentBody, TopUpBody } from "@inference/protocol/wire/top-up";
 import { type Hex, numberToHex, parseSignature, serializeSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { alice } from "../testing/three-chains.ts";
-import {
-  creditOf,
-  DOLLAR,
-  dollarsOf,
-  fingerprintOf,
-  payerOn,
-  type RelaySite,
-  relay,
-  sentBy,
-  startRelaySite,
-} from "./testing/relay-site.ts";
+import { alice, creditOf, DOLLAR, dollarsOf } from "../testing/three-chains.ts";
+import { fingerprintOf, payerOn, type RelaySite, relay, sentBy, startRelaySite } from "./testing/relay-site.ts";
 
 let site: RelaySite;
 before(async () => {

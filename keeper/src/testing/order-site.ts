@@ -1,14 +1,23 @@
 import { fundDollars } from "@inference/devnet/third-parties/local-chains";
 import { standingOrdersAbi } from "@inference/protocol/abi/standing-orders";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
+import { stablecoinUnits } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Address, erc20Abi, keccak256, maxUint256, pad, toHex, zeroAddress } from "viem";
+import { type Address, keccak256, maxUint256 } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Keeper, startKeeper } from "../keeper.ts";
 import type { KeeperSettings } from "../settings.ts";
-import { type ChainSite, deployer, keeper, shareThreeChains } from "./three-chains.ts";
+import {
+  approve,
+  type ChainSite,
+  DOLLAR,
+  deliver,
+  deployer,
+  dollarsOf,
+  keeper,
+  shareThreeChains,
+} from "./three-chains.ts";
 
-export const DOLLAR = 1_000_000n;
 /** Pulls below 5 dollars of credit, at least 2 dollars. */
 export const terms = { below: 5n * DOLLAR, least: 2n * DOLLAR, dailyBudgetWei: 10n ** 18n };
 
@@ -42,7 +51,7 @@ export async function startOrderSite() {
   async function passed(on: ChainSite): Promise<void> {
     const witness = await ownerOn(on, 3n);
     await setOrder(on, witness, { maxPerDay: 3n * DOLLAR });
-    await eventually(async () => (await dollarsOf(on, witness.address)) === 0n);
+    await eventually(async () => (await heldBy(on, witness.address)) === 0n);
   }
 }
 
@@ -51,8 +60,7 @@ export async function ownerOn(site: ChainSite, dollars: bigint, owner = newAccou
   const { client, stablecoin } = site;
   if (dollars > 0n) await fundDollars(site, { issuer: deployer, to: owner.address, dollars });
   await client.setBalance({ address: owner.address, value: 10n ** 18n });
-  const approval = { functionName: "approve", args: [site.at("standingOrders"), maxUint256] } as const;
-  await site.sent(await client.writeContract({ address: stablecoin, abi: erc20Abi, account: owner, ...approval }));
+  await approve(site, { token: stablecoin, spender: site.at("standingOrders"), amount: maxUint256 }, owner);
   return owner;
 }
 
@@ -69,11 +77,9 @@ export function ordersOn(site: ChainSite) {
   return { address: site.at("standingOrders"), abi: standingOrdersAbi } as const;
 }
 
-/** In token units. */
-export async function dollarsOf(site: ChainSite, account: Address): Promise<bigint> {
-  const { client, stablecoin, stablecoinDecimals } = site;
-  const balance = { address: stablecoin, abi: erc20Abi, functionName: "balanceOf", args: [account] } as const;
-  return (await client.readContract(balance)) / 10n ** BigInt(stablecoinDecimals - 6);
+/** The dollars of an account, in token units. */
+export async function heldBy(site: ChainSite, account: Address): Promise<bigint> {
+  return (await dollarsOf(site, account)) / stablecoinUnits(site.stablecoinDecimals);
 }
 
 /** Delivers the messages of a chain that the primary one does not have yet, as LayerZero's endpoint does. */
@@ -82,25 +88,10 @@ export async function deliverAll(primary: ChainSite, secondary: ChainSite): Prom
   const all = { fromBlock: 0n, strict: true } as const;
   const sent = await secondary.client.getContractEvents({ ...bridge(secondary), eventName: "Sent", ...all });
   const had = await primary.client.getContractEvents({ ...bridge(primary), eventName: "Delivered", ...all });
-  const { client, layerZero } = primary;
-  await client.impersonateAccount({ address: layerZero.endpoint });
-  await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
   for (const { args } of sent) {
     if (had.some((each) => each.args.guid === args.guid)) continue;
-    const { kind, from, to, amount } = args.message;
-    const message = toHex(
-      Buffer.concat([
-        Buffer.from([kind]),
-        Buffer.from(from.slice(2), "hex"),
-        Buffer.from(to.slice(2), "hex"),
-        Buffer.from(pad(toHex(amount), { size: 12 }).slice(2), "hex"),
-      ]),
-    );
-    const origin = { srcEid: secondary.eid, sender: pad(bridge(secondary).address), nonce: 1n };
-    const received = { functionName: "lzReceive", args: [origin, args.guid, message, zeroAddress, "0x"] } as const;
-    await primary.sent(await client.writeContract({ ...bridge(primary), account: layerZero.endpoint, ...received }));
+    await deliver(primary, secondary.eid, args.message, args.guid);
   }
-  await client.stopImpersonatingAccount({ address: layerZero.endpoint });
 }
 
 function newAccount(): PrivateKeyAccount {

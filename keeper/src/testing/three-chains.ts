@@ -1,32 +1,28 @@
+import { ok } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { type Anvil, startAnvil } from "@inference/contracts/anvil";
-import { deploy } from "@inference/contracts/deploy";
-import { receiptOf } from "@inference/contracts/receipt";
+import { type ChainDeployment, deploy } from "@inference/contracts/deploy";
 import {
+  account,
+  clientOf,
+  deliverAsEndpoint,
+  type LocalClient,
+  remember,
+  succeeded,
+} from "@inference/devnet/testing/local-chain";
+import { byName, deployer, settler, shareChains } from "@inference/devnet/testing/shared-chains";
+import {
+  fundDollars,
   LOCAL_CHAIN_NAMES,
   type LocalChainName,
   type LocalSite,
-  prepareLocalChains,
 } from "@inference/devnet/third-parties/local-chains";
-import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
-import {
-  type Address,
-  createTestClient,
-  encodePacked,
-  type Hex,
-  http,
-  keccak256,
-  pad,
-  publicActions,
-  toHex,
-  walletActions,
-  zeroAddress,
-} from "viem";
-import { type HDAccount, mnemonicToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { type Account, type Address, encodePacked, erc20Abi, type Hex, keccak256, parseEventLogs, toHex } from "viem";
 import type { KeeperSettings } from "../settings.ts";
 
 /** Three local chains with everything deployed, without a relayer. */
@@ -37,119 +33,123 @@ export type ThreeChains = {
   revert(): Promise<void>;
 };
 export type ChainSite = LocalSite & {
-  client: ReturnType<typeof clientOf>;
+  client: LocalClient;
   contracts: Readonly<Record<string, Address>>;
   at(contract: string): Address;
   /** Throws if it reverts. */
   sent(hash: Hex): Promise<void>;
 };
+/** A message of a bridge: ITokenBridge.Kind, who sent it, its account and its token units. */
+export type Message = { kind: number; from: Address; to: Address; amount: bigint };
 
-const account = (addressIndex: number): HDAccount =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
-export const [alice, keeper, settler, deployer] = [account(0), account(1), account(8), account(9)] as const;
-
-/** ITokenBridge.Kind. */
+export { deployer, settler };
+export const [alice, keeper] = [account(0), account(1)] as const;
+export const DOLLAR = 1_000_000n;
 const ACTIVATION = 1;
 
 let started: ReturnType<typeof start> | undefined;
-const stops: (() => void | PromiseLike<void>)[] = [];
+const folder = mkdtempSync(join(tmpdir(), "keeper-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** One set of chains for all test files of this process. */
 export async function shareThreeChains(): Promise<ThreeChains> {
   started ??= start();
   const chains = await started;
-  const clients = Object.values(chains.sites).map(({ client }) => client);
-  const ids = await Promise.all(clients.map((client) => client.snapshot()));
-  const revert = async (): Promise<void> => {
-    await Promise.all(clients.map((client, index) => client.revert({ id: ids[index] ?? "0x" })));
-  };
-  return { ...chains, revert };
+  return { ...chains, revert: await remember(Object.values(chains.sites).map(({ client }) => client)) };
 }
 
-after(async () => {
-  for (const stop of stops) await stop();
-});
-
 async function start(): Promise<Omit<ThreeChains, "revert">> {
-  const anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
-  stops.push(...anvils.map((anvil) => () => anvil[Symbol.asyncDispose]()));
-  const chains = byName((_, index) => ({ chainId: 31337 + index, rpcUrl: (anvils[index] as Anvil).rpcUrl }));
-  const world = await prepareLocalChains({
-    chains,
-    roles: {
-      deployer,
-      proxyAdmin: account(5).address,
-      safeOwner: account(7).address,
-      guardian: account(6).address,
-      settler: settler.address,
-      verifierKeys: [account(3).address, account(4).address],
-    },
-    confirmations: 1,
-  });
-  const deployed = await deploy(world.config, { rpcUrls: byName((name) => chains[name].rpcUrl), deployer });
+  const { world, rpcUrls } = await shareChains();
+  const deployed = await deploy(world.config, { rpcUrls, deployer });
   const sites = byName((name, index): ChainSite => {
-    const site = world.sites[name];
-    const client = clientOf(site.chain);
+    const client = clientOf(world.sites[name].chain);
     const contracts = deployed[index]?.addresses ?? {};
-    const sent = async (hash: Hex): Promise<void> => {
-      const { status } = await receiptOf(client, hash);
-      if (status !== "success") throw new Error(`${hash} reverted`);
-    };
-    return { ...site, client, contracts, at: (contract) => contracts[contract] ?? "0x", sent };
+    const sent = (hash: Hex): Promise<void> => succeeded(client, hash);
+    return { ...world.sites[name], client, contracts, at: (contract) => contracts[contract] ?? "0x", sent };
   });
-  const folder = mkdtempSync(join(tmpdir(), "keeper-"));
-  stops.push(() => rmSync(folder, { recursive: true, force: true }));
+  return { sites, settings: (changes) => ({ ...settingsOf(sites, deployed), ...changes }) };
+}
+
+function settingsOf(sites: ThreeChains["sites"], deployed: readonly ChainDeployment[]): KeeperSettings {
   return {
-    sites,
-    settings: (changes = {}) => ({
-      databaseFile: join(folder, `${crypto.randomUUID()}.sqlite`),
-      pollMs: 20,
-      dailyBudgetWei: 10n ** 18n,
-      minPayment: 1_000_000n,
-      key: toHex(keeper.getHdKey().privateKey ?? new Uint8Array()),
-      chains: LOCAL_CHAIN_NAMES.map((name, index) => {
-        const { chain, eid, contracts } = sites[name];
-        const startBlock = Number(deployed[index]?.block ?? 0);
-        return { name, ...chain, eid, startBlock, confirmations: 64, contracts };
-      }),
-      ...changes,
+    databaseFile: join(folder, `${crypto.randomUUID()}.sqlite`),
+    pollMs: 20,
+    dailyBudgetWei: 10n ** 18n,
+    minPayment: 1_000_000n,
+    key: toHex(keeper.getHdKey().privateKey ?? new Uint8Array()),
+    chains: LOCAL_CHAIN_NAMES.map((name, index) => {
+      const { chain, eid, contracts } = sites[name];
+      const startBlock = Number(deployed[index]?.block ?? 0);
+      return { name, ...chain, eid, startBlock, confirmations: 64, contracts };
     }),
   };
 }
 
-/** A message as LayerZero's endpoint hands it over, of the settler's own tokens. */
+/** Hands a chain's bridge a message of the bridge on chain `srcEid`. */
+export async function deliver(site: ChainSite, srcEid: number, message: Message, guid?: Hex): Promise<void> {
+  const { kind, from, to, amount } = message;
+  const packed = encodePacked(["uint8", "address", "address", "uint96"], [kind, from, to, amount]);
+  const ends = { endpoint: site.layerZero.endpoint, bridge: site.at("tokenBridge") };
+  await deliverAsEndpoint(site.client, { ...ends, srcEid, guid: guid ?? keccak256(packed), message: packed });
+}
+
+/** Delivers an activation of the settler's own tokens. */
 export async function activateFromAfar(
   site: ChainSite,
   { eid, amount }: { eid: number; amount: bigint },
 ): Promise<void> {
-  const { client, layerZero } = site;
-  await client.impersonateAccount({ address: layerZero.endpoint });
-  await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
-  const bridge = { address: site.at("tokenBridge"), abi: tokenBridgeAbi } as const;
-  const message = encodePacked(
-    ["uint8", "address", "address", "uint96"],
-    [ACTIVATION, settler.address, settler.address, amount],
-  );
-  const origin = { srcEid: eid, sender: pad(bridge.address), nonce: 1n };
-  const hash = await client.writeContract({
-    ...bridge,
-    account: layerZero.endpoint,
-    functionName: "lzReceive",
-    args: [origin, keccak256(message), message, zeroAddress, "0x"],
-  });
-  await client.stopImpersonatingAccount({ address: layerZero.endpoint });
+  await deliver(site, eid, { kind: ACTIVATION, from: settler.address, to: settler.address, amount });
+}
+
+/** Lets messages of a chain through before its dollars arrive. */
+export async function fundLine(site: ChainSite, eid: number, amount: bigint): Promise<void> {
+  const minter = { address: site.at("tokenMinter"), abi: tokenMinterAbi } as const;
+  await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR + 1n });
+  await approve(site, { token: site.stablecoin, spender: minter.address, amount });
+  const gift = { ...minter, account: alice, functionName: "fundFloat", args: [eid, amount] } as const;
+  await site.sent(await site.client.writeContract(gift));
+}
+
+export async function createAgent(site: ChainSite): Promise<{ agent: Address; treasury: Address; safe: Address }> {
+  const registry = { address: site.at("agentRegistry"), abi: agentRegistryAbi } as const;
+  const args = ["Agent", "AGENT", 10n ** 24n, alice.address] as const;
+  const hash = await site.client.writeContract({ ...registry, account: alice, functionName: "create", args });
   await site.sent(hash);
+  const { logs } = await site.client.getTransactionReceipt({ hash });
+  const [born] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
+  ok(born !== undefined);
+  return { agent: born.args.agentToken, treasury: born.args.treasury, safe: born.args.safe };
 }
 
-function byName<T>(make: (name: LocalChainName, index: number) => T): Record<LocalChainName, T> {
-  return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, make(name, index)])) as Record<
-    LocalChainName,
-    T
-  >;
+export async function approve(
+  { client, sent }: ChainSite,
+  { token, spender, amount }: { token: Address; spender: Address; amount: bigint },
+  owner: Account = alice,
+): Promise<void> {
+  const approval = { functionName: "approve", args: [spender, amount] } as const;
+  await sent(await client.writeContract({ address: token, abi: erc20Abi, account: owner, ...approval }));
 }
 
-function clientOf({ chainId, rpcUrl }: { chainId: number; rpcUrl: string }) {
-  const chain = { ...foundry, id: chainId };
-  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
-  return createTestClient(options).extend(publicActions).extend(walletActions);
+/** Moves dollars away, in the next block and before the keeper's transaction. */
+export async function moveAway({ client, stablecoin }: ChainSite, owner: Account, dollars: bigint): Promise<void> {
+  await client.setBalance({ address: owner.address, value: 10n ** 18n });
+  await client.writeContract({
+    ...{ address: stablecoin, abi: erc20Abi, functionName: "transfer", args: [alice.address, dollars * DOLLAR] },
+    ...{ account: owner, gas: 200_000n, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
+  });
+}
+
+export function balanceOf({ client }: ChainSite, token: Address, holder: Address): Promise<bigint> {
+  return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
+}
+
+/** In the units of the stablecoin. */
+export function dollarsOf(site: ChainSite, holder: Address): Promise<bigint> {
+  return balanceOf(site, site.stablecoin, holder);
+}
+
+/** In nano-dollars. */
+export function creditOf(site: ChainSite, account: Address): Promise<bigint> {
+  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [account] });
 }

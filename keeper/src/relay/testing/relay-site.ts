@@ -1,5 +1,5 @@
+import { account } from "@inference/devnet/testing/local-chain";
 import { fundDollars } from "@inference/devnet/third-parties/local-chains";
-import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { eventually } from "@inference/protocol/testing/eventually";
 import {
@@ -32,15 +32,19 @@ import {
   stringToHex,
   toHex,
 } from "viem";
-import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Keeper, startKeeper } from "../../keeper.ts";
 import type { RelaySettings } from "../../settings.ts";
-import { alice, type ChainSite, deployer, shareThreeChains, type ThreeChains } from "../../testing/three-chains.ts";
+import {
+  alice,
+  type ChainSite,
+  DOLLAR,
+  deployer,
+  shareThreeChains,
+  type ThreeChains,
+} from "../../testing/three-chains.ts";
 
-export const relay = mnemonicToAccount("test test test test test test test test test test test junk", {
-  addressIndex: 2,
-});
-export const DOLLAR = 1_000_000n;
+export const relay = account(2);
 const SECRET = "a secret of the relay and its gateway";
 const terms = { fee: 20_000n, least: DOLLAR, leastX402: 100_000n, mostWei: 10n ** 17n };
 const cancelAbi = parseAbi([
@@ -223,26 +227,8 @@ function callAndLog(to: Address, call: Hex, bytes: number): Hex {
   return concatHex([code(size(code(0))), call]);
 }
 
-/** Moves dollars away, in the next block and before the relay's transaction. */
-export async function moveAway({ client, stablecoin }: ChainSite, payer: PrivateKeyAccount, dollars: bigint) {
-  await client.setBalance({ address: payer.address, value: 10n ** 18n });
-  return client.writeContract({
-    ...{ address: stablecoin, abi: stablecoinAbi, functionName: "transfer", args: [alice.address, dollars * DOLLAR] },
-    ...{ account: payer, gas: 200_000n, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
-  });
-}
-
 export function fingerprintOf(text: string): string {
   return keccak256(stringToHex(text));
-}
-
-export function dollarsOf({ client, stablecoin }: ChainSite, account: Address): Promise<bigint> {
-  return client.readContract({ address: stablecoin, abi: stablecoinAbi, functionName: "balanceOf", args: [account] });
-}
-
-export function creditOf(site: ChainSite, account: Address): Promise<bigint> {
-  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [account] });
 }
 
 export function sentBy({ client }: ChainSite): Promise<number> {

@@ -6,11 +6,11 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import { activationsAnswer } from "@inference/protocol/wire/dollars";
-import { type Address, createTestClient, createWalletClient, encodePacked, type Hex, http, keccak256, pad } from "viem";
-import { foundry } from "viem/chains";
+import { type Address, encodePacked, type Hex, keccak256 } from "viem";
 import type { Devnet } from "../devnet.ts";
 import type { LocalChainName } from "../third-parties/local-chains.ts";
 import { readCredits } from "./api.ts";
+import { clientOf, deliverAsEndpoint } from "./local-chain.ts";
 import { creditOf, walletOn } from "./wallet.ts";
 
 const DOLLAR = 1_000_000n;
@@ -188,16 +188,7 @@ async function activationsTo(account: Address) {
 
 /** Delivers a message on the primary chain as LayerZero's endpoint does, which has none of it. */
 async function forge(srcEid: number, message: Hex): Promise<void> {
-  const { rpcUrl, chainId } = devnet.ready.chains[0] ?? fail();
-  const endpoint = primaryContract("layerZeroEndpoint");
-  const bridge = primaryContract("tokenBridge");
-  const options = { chain: { ...foundry, id: chainId }, transport: http(rpcUrl) };
-  const anvil = createTestClient({ ...options, mode: "anvil" });
-  await anvil.impersonateAccount({ address: endpoint });
-  await anvil.setBalance({ address: endpoint, value: 10n ** 18n });
-  const hash = await createWalletClient(options).writeContract({
-    ...{ account: endpoint, address: bridge, abi: tokenBridgeAbi, functionName: "lzReceive", gas: 1_000_000n },
-    args: [{ srcEid, sender: pad(bridge), nonce: 1_000_000n }, keccak256("0xf0"), message, bridge, "0x"],
-  });
-  equal((await chain("primary", 0).reader.waitForTransactionReceipt({ hash })).status, "success");
+  const [endpoint, bridge] = [primaryContract("layerZeroEndpoint"), primaryContract("tokenBridge")];
+  const client = clientOf(devnet.ready.chains[0] ?? fail());
+  await deliverAsEndpoint(client, { endpoint, bridge, srcEid, guid: keccak256("0xf0"), message });
 }

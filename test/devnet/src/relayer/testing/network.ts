@@ -3,18 +3,8 @@ import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { localToken } from "@inference/contracts/generated/local-token";
 import { receiptOf } from "@inference/contracts/receipt";
-import {
-  type Address,
-  createTestClient,
-  createWalletClient,
-  http,
-  pad,
-  parseEventLogs,
-  publicActions,
-  walletActions,
-} from "viem";
-import { type HDAccount, mnemonicToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
+import { type Address, pad, parseEventLogs } from "viem";
+import { account, clientOf, type LocalClient } from "../../testing/local-chain.ts";
 import { deployDollarPools } from "../../third-parties/dollar-pools.ts";
 import { deployLayerZero, type LayerZeroAddresses } from "../../third-parties/layerzero.ts";
 import { deployLocalToken, fundLocalToken } from "../../third-parties/local-token.ts";
@@ -36,14 +26,12 @@ export type Side = {
   layerZero: LayerZeroAddresses;
   dollar: Address;
   pool: Address;
-  client: ReturnType<typeof clientOf>;
+  client: LocalClient;
 };
 
 export const DOLLAR = 10n ** 18n;
 /** Blocks that the relayer waits for. */
 export const CONFIRMATIONS = 3;
-const account = (addressIndex: number): HDAccount =>
-  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
 export const [deployer, alice, bob] = [account(0), account(1), account(2)] as const;
 export const workers = { verifiers: [account(3), account(4)], executor: account(5) } as const;
 const EIDS = [31337, 31338] as const;
@@ -98,12 +86,6 @@ export function sentBy({ client }: Side, { address }: { address: Address }): Pro
   return client.getTransactionCount({ address });
 }
 
-function clientOf(rpcUrl: string, chainId: number) {
-  const chain = { ...foundry, id: chainId };
-  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
-  return createTestClient(options).extend(publicActions).extend(walletActions);
-}
-
 async function deploySide({ rpcUrl }: Anvil, eid: number): Promise<Omit<Side, "pool">> {
   const [first, second] = workers.verifiers;
   const layerZero = await deployLayerZero({
@@ -115,11 +97,12 @@ async function deploySide({ rpcUrl }: Anvil, eid: number): Promise<Omit<Side, "p
     confirmations: BigInt(CONFIRMATIONS),
   });
   const dollar = await deployLocalToken({ rpcUrl, issuer: deployer, name: "Local Dollar", symbol: "USDL" });
-  return { eid, rpcUrl, layerZero, dollar, client: clientOf(rpcUrl, eid) };
+  return { eid, rpcUrl, layerZero, dollar, client: clientOf({ rpcUrl, chainId: eid }) };
 }
 
 export async function approvePool(side: Side): Promise<void> {
-  const hash = await writerOf(side).writeContract({
+  const hash = await side.client.writeContract({
+    account: alice,
     address: side.dollar,
     abi: localToken.abi,
     functionName: "approve",
@@ -140,7 +123,8 @@ async function send(from: Side, to: Side, { amount, lessWei }: { amount: bigint;
     oftCmd: "0x",
   } as const;
   const fee = await from.client.readContract({ ...pool, functionName: "quoteSend", args: [message, false] });
-  const hash = await writerOf(from).writeContract({
+  const hash = await from.client.writeContract({
+    account: alice,
     ...pool,
     functionName: "send",
     args: [message, fee, alice.address],
@@ -150,8 +134,4 @@ async function send(from: Side, to: Side, { amount, lessWei }: { amount: bigint;
   const [sent] = parseEventLogs({ abi: endpointAbi, eventName: "PacketSent", logs });
   ok(sent !== undefined);
   return decodePacket(sent.args.encodedPayload);
-}
-
-function writerOf({ rpcUrl, eid }: Side) {
-  return createWalletClient({ account: alice, chain: { ...foundry, id: eid }, transport: http(rpcUrl) });
 }
