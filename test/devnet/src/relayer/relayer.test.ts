@@ -4,7 +4,7 @@ import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { receiveOptions } from "@inference/contracts/layerzero-options";
 import { receiptOf } from "@inference/contracts/receipt";
 import { eventually } from "@inference/protocol/testing/eventually";
-import type { Hex } from "viem";
+import { remember } from "../testing/local-chain.ts";
 import { type Relayer, startRelayer } from "./relayer.ts";
 import {
   alice,
@@ -23,7 +23,7 @@ import {
 } from "./testing/network.ts";
 
 let network: Network;
-let snapshots: Hex[];
+let restore: () => Promise<void>;
 const running = new Set<Relayer>();
 const events: Readonly<Record<string, unknown>>[] = [];
 
@@ -31,49 +31,15 @@ before(async () => {
   network = await startNetwork();
 });
 beforeEach(async () => {
-  snapshots = await Promise.all([network.here, network.there].map(({ client }) => client.snapshot()));
+  restore = await remember([network.here.client, network.there.client]);
 });
 afterEach(async () => {
   await Promise.all([...running].map(stop));
   events.length = 0;
-  await Promise.all(
-    [network.here, network.there].map(({ client }, index) => client.revert({ id: snapshots[index] ?? "0x" })),
-  );
+  await restore();
 });
 after(async () => {
   await network[Symbol.asyncDispose]();
-});
-
-test("both verifiers attest a message, and it is delivered with its dollars", async () => {
-  start();
-  await network.send(5n * DOLLAR);
-  await confirmAll(network.here);
-  await eventually(async () => (await received()) === 5n * DOLLAR);
-  equal(await balanceOf(network.there, network.there.pool), 995n * DOLLAR);
-});
-
-test("a message is attested after its confirmations", async () => {
-  start();
-  const before = await attestations();
-  await network.send(DOLLAR);
-  await network.here.client.mine({ blocks: CONFIRMATIONS - 1 });
-  await polled();
-  deepEqual(await attestations(), before);
-  await network.here.client.mine({ blocks: 1 });
-  await eventually(async () => (await received()) === DOLLAR);
-});
-
-test("a relayer without a memory repeats nothing", async () => {
-  const first = start();
-  await network.send(DOLLAR);
-  await confirmAll(network.here);
-  await eventually(async () => (await received()) === DOLLAR);
-  await stop(first);
-  const before = await transactions();
-  start();
-  await polled();
-  equal(await received(), DOLLAR);
-  deepEqual(await transactions(), before);
 });
 
 test("a message that a reorganization removes before its confirmations is never attested", async () => {
@@ -158,8 +124,4 @@ function received(): Promise<bigint> {
 /** Transactions of each verifier on the receiving chain. */
 function attestations(): Promise<number[]> {
   return Promise.all(workers.verifiers.map((verifier) => sentBy(network.there, verifier)));
-}
-
-async function transactions(): Promise<number[]> {
-  return [...(await attestations()), await sentBy(network.there, workers.executor)];
 }
