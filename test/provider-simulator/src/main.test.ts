@@ -7,8 +7,8 @@ import { ask, chatBody } from "./client.ts";
 
 const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-function run(flags: string[], env: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...flags], { env: { ...process.env, ...env }, stdio: "pipe" });
+function run(env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [MAIN], { env: { ...process.env, ...env }, stdio: "pipe" });
 }
 
 async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> {
@@ -17,15 +17,16 @@ async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> 
   return String(data);
 }
 
-test("the process says where it is in one line, takes flags and environment, and ends cleanly on a signal", async () => {
+test("the process says where it is in one line, reads the environment, and ends cleanly on a signal", async () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    const child = run(["--port", "0", "--abort-billing", "none"], { MASTER_KEY: "from-env", ABORT_BILLING: "partial" });
+    const child = run({ PORT: "0", MASTER_KEY: "from-env", ABORT_BILLING: "none", ERROR_BUDGET: "off" });
     const line = await firstLine(child.stdout);
     const url = /^provider simulator ready at (http:\/\/127\.0\.0\.1:\d+\/api\/v1)\n$/.exec(line)?.[1];
     assert.ok(url !== undefined, line);
     const heard = await ask(`${url}/chat/completions`, { body: chatBody("sim-small", "hi"), key: "from-env" });
     assert.equal(heard.status, 200);
-    assert.match((await ask(`${url.replace("/api/v1", "/__simulator")}/config`)).text, /"abortBilling":"none"/);
+    const { text } = await ask(`${url.replace("/api/v1", "/__simulator")}/config`);
+    assert.match(text, /"abortBilling":"none".*"answerText":"english".*"errorBudget":null/);
     const hanging = ask(`${url}/chat/completions`, {
       body: chatBody("fault-hang-before-headers", "hi"),
       key: "from-env",
@@ -38,12 +39,8 @@ test("the process says where it is in one line, takes flags and environment, and
 });
 
 test("a wrong setting ends the start with one line", async () => {
-  for (const flags of [
-    ["--delay-ms", "soon"],
-    ["--abort-billing", "half"],
-    ["--nonsense", "1"],
-  ]) {
-    const child = run(flags);
+  for (const env of [{ DELAY_MS: "soon" }, { ABORT_BILLING: "half" }, { PORT: "1.5" }]) {
+    const child = run(env);
     assert.match(await firstLine(child.stderr), /^provider simulator cannot start: .*\n/);
     assert.deepEqual(await once(child, "exit"), [1, null]);
   }

@@ -1,15 +1,19 @@
-import { parseArgs } from "node:util";
-import { type ProviderSimulatorOptions, startProviderSimulator } from "./server.ts";
-import { DEFAULT_SETTINGS, isSettingName, readSettings } from "./settings.ts";
+import { startProviderSimulator } from "./server.ts";
+import { DEFAULT_SETTINGS, readSettings, type Settings } from "./settings.ts";
 
-/** A flag wins over its environment variable: `--port` over `PORT`, `--abort-billing` over `ABORT_BILLING`. */
-const NAMES = ["port", "host", "masterKey", "adminKey", "seed", ...Object.keys(DEFAULT_SETTINGS)];
-/** The program is for people. A test in the same process gets awkward answers, and all models. */
+/** The devnet starts this program for people. A test in the same process gets awkward answers, and all models. */
 const FOR_PEOPLE = { answerText: "english", simulatorFaults: 0 } as const;
-const flags = Object.fromEntries(NAMES.map((name) => [kebab(name), { type: "string" as const }]));
 
 try {
-  const simulator = await startProviderSimulator(readOptions());
+  const names = Object.keys(DEFAULT_SETTINGS) as (keyof Settings)[];
+  const simulator = await startProviderSimulator({
+    ...readSettings({ ...FOR_PEOPLE, ...Object.fromEntries(names.flatMap(settingOf)) }),
+    port: numberOf("PORT"),
+    host: textOf("HOST"),
+    masterKey: textOf("MASTER_KEY"),
+    adminKey: textOf("ADMIN_KEY"),
+    seed: numberOf("SEED"),
+  });
   console.log(`provider simulator ready at ${simulator.url}`);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => void simulator.close().then(() => process.exit(0)));
@@ -19,39 +23,23 @@ try {
   process.exitCode = 1;
 }
 
-function readOptions(): ProviderSimulatorOptions {
-  const { values } = parseArgs({ options: flags });
-  const given = (name: string): string | undefined => {
-    const flag = values[kebab(name)];
-    return typeof flag === "string" ? flag : process.env[kebab(name).replaceAll("-", "_").toUpperCase()];
-  };
-  const settings: Record<string, unknown> = {};
-  for (const name of NAMES) {
-    const text = given(name);
-    if (text !== undefined && isSettingName(name)) settings[name] = settingValue(name, text);
-  }
-  return {
-    ...readSettings({ ...FOR_PEOPLE, ...settings }),
-    port: numberOf("port", given("port")),
-    host: given("host"),
-    masterKey: given("masterKey"),
-    adminKey: given("adminKey"),
-    seed: numberOf("seed", given("seed")),
-  };
+/** The variable of `abortBilling` is `ABORT_BILLING`. */
+function settingOf(name: keyof Settings): [string, unknown][] {
+  const variable = name.replace(/[A-Z]/g, "_$&").toUpperCase();
+  const text = textOf(variable);
+  if (text === undefined) return [];
+  if (typeof DEFAULT_SETTINGS[name] === "string") return [[name, text]];
+  return [[name, text === "off" ? null : numberOf(variable)]];
 }
 
-function settingValue(name: keyof typeof DEFAULT_SETTINGS, text: string): unknown {
-  if (name === "errorBudget" || name === "requestsPerMinute") return text === "off" ? null : numberOf(name, text);
-  return typeof DEFAULT_SETTINGS[name] === "number" ? numberOf(name, text) : text;
-}
-
-function numberOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
+function numberOf(variable: string): number | undefined {
+  const text = textOf(variable);
+  if (text === undefined) return undefined;
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${kebab(name)} must be a whole number, not ${text}`);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${variable} must be a whole number, not ${text}`);
   return value;
 }
 
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+function textOf(variable: string): string | undefined {
+  return process.env[variable] || undefined;
 }
