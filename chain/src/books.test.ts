@@ -3,10 +3,8 @@ import { test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBooks } from "./books.ts";
-import { createChainReader } from "./reader.ts";
 import { beginAnew, chain } from "./testing/shared-chain.ts";
-import { timers } from "./testing/timers.ts";
-import { alice, clientOf } from "./testing/watch.ts";
+import { alice, clientOf, readerOf } from "./testing/watch.ts";
 
 beginAnew();
 
@@ -40,15 +38,6 @@ test("a contract that tells no books, or none at all, is no answer", async () =>
 });
 
 test("the reader has them of its settlement contract", async () => {
-  const reader = createChainReader({
-    client: clientOf(chain.rpcUrl),
-    watcher: {
-      pendingActivations: () => [],
-      status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
-    },
-    settlement: chain.settlement,
-    timers,
-  });
-  const books = await reader.books();
+  const books = await readerOf(chain.rpcUrl, chain.settlement).books();
   assert.equal(books?.backingNanoUsd, 40_000_000n * DOLLAR);
 });

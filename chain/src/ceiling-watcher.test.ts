@@ -1,25 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { utcDay } from "@inference/protocol/window";
 import { toFunctionSelector } from "viem";
-import { type Liar, startLiar } from "./testing/liar.ts";
+import { shareLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
 import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { alice, watch } from "./testing/watch.ts";
 
 beginAnew();
 
-let liar: Liar;
-before(async () => {
-  liar = await startLiar(chain.rpcUrl);
-});
-after(() => liar?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  liar.lie = undefined;
-});
+const liar = shareLiar(() => chain.rpcUrl);
 
 const usd = 1_000_000_000n;
 

@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import type { Hearing } from "@inference/ledger/commands";
 import { accountPartition, chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { type Liar, startLiar } from "./testing/liar.ts";
+import { shareLiar } from "./testing/liar.ts";
 import { chain } from "./testing/shared-chain.ts";
 import { alice, bob, type Watch, watch } from "./testing/watch.ts";
 
 /** Chunks of debits are read from the chain like activations. No account of this ledger told a statement of them. */
-let liar: Liar;
-before(async () => {
-  liar = await startLiar(chain.rpcUrl);
-});
-after(() => liar?.[Symbol.asyncDispose]());
-beforeEach(async () => {
-  liar.lie = undefined;
-  await chain.reset();
-});
+const liar = shareLiar(() => chain.rpcUrl);
+beforeEach(() => chain.reset());
 
 const partition = chainPartition(31337);
 

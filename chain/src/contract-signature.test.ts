@@ -1,28 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { concatHex, getContractAddress, type Hex, hashMessage, serializeErc6492Signature, zeroHash } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
-import { type Liar, type Lie, startLiar } from "./testing/liar.ts";
-import { timers } from "./testing/timers.ts";
-import { clientOf } from "./testing/watch.ts";
+import { NODE_FAILURES, shareLiar } from "./testing/liar.ts";
+import { readerOf } from "./testing/watch.ts";
 
 let chain: Anvil;
-let node: Liar;
 before(async () => {
   chain = await startAnvil();
-  node = await startLiar(chain.rpcUrl);
 });
-after(async () => {
-  await node?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
-beforeEach(() => {
-  node.lie = undefined;
-});
+after(() => chain?.stop());
+const node = shareLiar(() => chain.rpcUrl);
 
 const wallet: Address = "0x00000000000000000000000000000000000a11e7";
 const message = "example.com wants you to sign in";
@@ -32,12 +23,7 @@ const MAGIC = `7f1626ba7e${"0".repeat(56)}5f5260205ff3`;
 const FACTORY: Address = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
 
 function accepts(query: { address: Address; signature?: Hex }): Promise<boolean> {
-  const watcher = {
-    pendingActivations: () => [],
-    status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
-  };
-  const reader = createChainReader({ client: clientOf(node.url), settlement: wallet, timers, watcher });
-  return reader.acceptsSignature({ hash: hashMessage(message), signature, ...query });
+  return readerOf(node.url, wallet).acceptsSignature({ hash: hashMessage(message), signature, ...query });
 }
 const setCode = (code: string) => chain.rpc("anvil_setCode", [wallet, `0x${code}`]);
 
@@ -94,14 +80,7 @@ for (const [name, bytes] of Object.entries(malformed)) {
   });
 }
 
-const failures: Record<string, Lie> = {
-  "an unreachable node": () => (response) => response.writeHead(503).end(),
-  "a node with an error of its own": () => ({ error: { code: -32000, message: "header not found" } }),
-  "a node at its limit": () => ({ error: { code: -32005, message: "limit exceeded" } }),
-  "a page": () => (response) => response.end("<html></html>"),
-  "a node that does not answer in two seconds": () => () => {},
-};
-for (const [name, lie] of Object.entries(failures)) {
+for (const [name, lie] of Object.entries(NODE_FAILURES)) {
   test(`${name} has not said that the signature is wrong`, async () => {
     await setCode(MAGIC);
     node.lie = lie;

@@ -23,7 +23,7 @@ import type { ChainClient } from "./rpc.ts";
 
 /**
  * The follower over two scripted chains: what it makes of their events in any order, of a restart, and of nodes that
- * are wrong. The real contracts are in `test/devnet/src/three-chains.test.ts`.
+ * are wrong. The real contracts are in `test/devnet/src/testing/three-chains-suite.ts`.
  */
 const TOKEN: Address = "0x00000000000000000000000000000000000000a1";
 const BRIDGE: Address = "0x00000000000000000000000000000000000000b1";

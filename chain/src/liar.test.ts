@@ -1,24 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { createChainClient } from "./rpc.ts";
-import { type Answer, type Liar, type Lie, type Question, startLiar } from "./testing/liar.ts";
+import { type Answer, type Lie, type Question, shareLiar } from "./testing/liar.ts";
 import { beginAnew, chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf, type Watch, watch } from "./testing/watch.ts";
 
 beginAnew();
 
-let liar: Liar;
+const liar = shareLiar(() => chain.rpcUrl);
 /** The deep run has every lie, the fast run every fourth one. */
 const some = (lies: Readonly<Record<string, Lie>>): [string, Lie][] =>
   Object.entries(lies).filter((_, index) => process.env.DEEP === "1" || index % 4 === 0);
-before(async () => {
-  liar = await startLiar(chain.rpcUrl);
-});
-after(() => liar?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  liar.lie = undefined;
-});
 
 type Log = { address: string; topics: string[]; data: string; blockNumber: string; removed: boolean };
 

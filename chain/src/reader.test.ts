@@ -1,46 +1,30 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, before, test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
-import { type Liar, type Lie, startLiar } from "./testing/liar.ts";
+import { NODE_FAILURES, shareLiar } from "./testing/liar.ts";
 import { deploySettlement } from "./testing/settlement.ts";
-import { timers } from "./testing/timers.ts";
-import { alice, bob, clientOf } from "./testing/watch.ts";
+import { alice, bob, readerOf } from "./testing/watch.ts";
 
 let chain: Anvil;
-let node: Liar;
 /** Settlement contracts: one without agents, one whose pool and registry are `contract`. */
 let bare: Address;
 let whole: Address;
 before(async () => {
   chain = await startAnvil();
-  node = await startLiar(chain.rpcUrl);
   bare = await deploySettlement(chain.rpcUrl);
   whole = await deploySettlement(chain.rpcUrl, { pool: contract, registry: contract });
 });
-after(async () => {
-  await node?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
-beforeEach(() => {
-  node.lie = undefined;
-});
+after(() => chain?.stop());
+const node = shareLiar(() => chain.rpcUrl);
 
 const token: Address = "0x00000000000000000000000000000000000a9e47";
 const contract: Address = "0x0000000000000000000000000000000000c0de01";
 const word = (value: string) => value.replace("0x", "").padStart(64, "0");
 const isUnavailable = ChainUnavailable;
 
-function reader(settlement = bare, contracts = {}) {
-  const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
-  const watcher = {
-    pendingActivations: (account: Address) => (account === alice ? shown : []),
-    status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
-  };
-  return createChainReader({ client: clientOf(node.url), settlement, contracts, timers, watcher });
-}
+const reader = (settlement = bare, contracts = {}) => readerOf(node.url, settlement, contracts);
 const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [address, `0x${code}`]);
 
 /** A contract that answers everything with one word. */
@@ -166,15 +150,7 @@ test("pending activations are the watcher's", () => {
   assert.deepEqual(reader().following(), { state: "following", block: 7, lagBlocks: 0 });
 });
 
-const failures: Record<string, Lie> = {
-  "an unreachable node": () => (response) => response.writeHead(503).end(),
-  "a node with an error of its own": () => ({ error: { code: -32000, message: "header not found" } }),
-  "a node at its limit": () => ({ error: { code: -32005, message: "limit exceeded" } }),
-  "a page": () => (response) => response.end("<html></html>"),
-  null: () => ({ result: null }),
-  "a node that does not answer in two seconds": () => () => {},
-};
-for (const [name, lie] of Object.entries(failures)) {
+for (const [name, lie] of Object.entries({ ...NODE_FAILURES, null: () => ({ result: null }) })) {
   test(`${name} tells neither owner nor capacity`, async () => {
     await setCode(token, answering(bob));
     await setCode(contract, answering("1"));

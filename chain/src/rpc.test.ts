@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { Timers } from "@inference/protocol/timers";
 import { type ChainClientOptions, createChainClient, RpcError } from "./rpc.ts";
-import { type Liar, startLiar } from "./testing/liar.ts";
+import { shareLiar } from "./testing/liar.ts";
 import { timers } from "./testing/timers.ts";
 
-let node: Liar;
-before(async () => {
-  node = await startLiar("http://127.0.0.1:1");
-});
-after(() => node?.[Symbol.asyncDispose]());
-beforeEach(() => {
-  node.asked = [];
-});
+const node = shareLiar(() => "http://127.0.0.1:1");
 
 function client(options: Partial<ChainClientOptions> = {}) {
   return createChainClient({

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { account } from "@inference/devnet/testing/local-chain";
 import { createSafe, deploySafeContracts, type SafeContracts } from "@inference/devnet/third-parties/safe";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData, type Hex, hashMessage, parseAbi, serializeErc6492Signature, zeroAddress } from "viem";
-import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
-import { createChainReader } from "./reader.ts";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
-import { timers } from "./testing/timers.ts";
-import { clientOf } from "./testing/watch.ts";
+import { readerOf } from "./testing/watch.ts";
 
 /** Wallets of the real Safe's code, deployed and not deployed yet. */
-const payer = mnemonicToAccount("test test test test test test test test test test test junk");
+const payer = account(0);
 const owner = privateKeyToAccount(generatePrivateKey());
 const stranger = privateKeyToAccount(generatePrivateKey());
 const message = "example.com wants you to sign in";
@@ -26,16 +25,7 @@ before(async () => {
 after(() => chain?.stop());
 
 function accepts(address: Address, signature: Hex, text = message): Promise<boolean> {
-  const reader = createChainReader({
-    client: clientOf(chain.rpcUrl),
-    settlement: safe,
-    timers,
-    watcher: {
-      pendingActivations: () => [],
-      status: () => ({ state: "following", block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
-    },
-  });
-  return reader.acceptsSignature({ address, hash: hashMessage(text), signature });
+  return readerOf(chain.rpcUrl, safe).acceptsSignature({ address, hash: hashMessage(text), signature });
 }
 
 /** As a Safe's owner signs a message of the Safe's. */

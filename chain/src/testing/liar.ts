@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { after, before, beforeEach } from "node:test";
 import { listenLocally } from "@inference/protocol/testing/local-server";
 import { post } from "./anvil.ts";
 
@@ -20,7 +21,28 @@ export type Lie = (
   honest: (question?: Partial<Question>) => Promise<Answer>,
 ) => Promise<Answer | undefined> | Answer | undefined | ((response: ServerResponse) => void);
 
-export async function startLiar(honestUrl: string): Promise<Liar> {
+/** The failures of a node that answers nothing about the chain. */
+export const NODE_FAILURES: Readonly<Record<string, Lie>> = {
+  "an unreachable node": () => (response) => response.writeHead(503).end(),
+  "a node with an error of its own": () => ({ error: { code: -32000, message: "header not found" } }),
+  "a node at its limit": () => ({ error: { code: -32005, message: "limit exceeded" } }),
+  "a page": () => (response) => response.end("<html></html>"),
+  "a node that does not answer in two seconds": () => () => {},
+};
+
+/** At the top of a file: a liar that runs during its tests, and is honest when one begins. */
+export function shareLiar(honestUrl: () => string): Liar {
+  const liar = {} as Liar;
+  before(() => startLiar(honestUrl(), liar));
+  after(() => liar[Symbol.asyncDispose]?.());
+  beforeEach(() => {
+    liar.lie = undefined;
+    liar.asked = [];
+  });
+  return liar;
+}
+
+export async function startLiar(honestUrl: string, liar = {} as Liar): Promise<Liar> {
   const server = createServer((request, response) => {
     text(request)
       .then((body) => reply(JSON.parse(body) as Question, response))
@@ -39,11 +61,5 @@ export async function startLiar(honestUrl: string): Promise<Liar> {
   }
 
   const { url, close } = await listenLocally(server);
-  const liar: Liar = {
-    url: `${url}/`,
-    lie: undefined,
-    asked: [],
-    [Symbol.asyncDispose]: close,
-  };
-  return liar;
+  return Object.assign(liar, { url: `${url}/`, lie: undefined, asked: [], [Symbol.asyncDispose]: close });
 }

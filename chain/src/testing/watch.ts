@@ -1,5 +1,7 @@
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
+import { createChainReader } from "../reader.ts";
 import { type ChainClient, createChainClient } from "../rpc.ts";
 import {
   createSettlementWatcher,
@@ -28,6 +30,16 @@ export const bob: Address = "0x0000000000000000000000000000000000000b0b";
 
 export function clientOf(url: string): ChainClient {
   return createChainClient({ url, fetch, random: () => 0, timers, timeoutMs: 60_000, pauseMs: 1 });
+}
+
+/** A reader of a contract's chain, whose watcher is at block 7 and shows one activation of Alice's. */
+export function readerOf(url: string, settlement: Address, contracts = {}): ChainReader {
+  const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
+  const watcher = {
+    pendingActivations: (account: Address) => (account === alice ? shown : []),
+    status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
+  };
+  return createChainReader({ client: clientOf(url), settlement, contracts, timers, watcher });
 }
 
 export function watch(
