@@ -22,8 +22,8 @@ const mayImport: Record<string, readonly string[]> = {
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
-  // The benchmarks over HTTP import nothing; those of the ledger and the settlement import the code that they measure.
-  "test/bench": ["protocol", "ledger", "gateway", "contracts", "chain", "settler", "hosts/node", "hosts/cloudflare"],
+  // The benchmarks over HTTP import nothing; those of the ledger import the code that they measure.
+  "test/bench": ["protocol", "ledger", "gateway", "contracts", "hosts/node", "hosts/cloudflare"],
   tools: ["gateway", "hosts/node", "hosts/cloudflare"],
 };
 const packages: Record<string, string> = {
@@ -89,7 +89,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "playwright-core",
     "viem",
   ],
-  "test/bench": ["esbuild", "undici", "viem"],
+  "test/bench": ["esbuild", "undici"],
 };
 /** Inside the gateway, imports point one way: each folder may import those after it. */
 const gatewayOrder = [

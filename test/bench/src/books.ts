@@ -158,7 +158,8 @@ interface NewAccount {
   readonly label: string;
 }
 
-export function issueKey(credentials: Credentials, account: number, address = addressOf(account)): NewAccount {
+export function issueKey(credentials: Credentials, account: number): NewAccount {
+  const address = addressOf(account);
   return { partition: accountPartition(address), account, ...credentials.issue("ik", address) };
 }
 
@@ -169,7 +170,7 @@ export function* openAccount(account: NewAccount): Saga<void> {
   yield* makeKey(account);
 }
 
-export function* makeKey({ partition, account, digest, label }: NewAccount): Saga<void> {
+function* makeKey({ partition, account, digest, label }: NewAccount): Saga<void> {
   const at = Date.now();
   yield* send(partition, {
     type: "createKey",
@@ -187,7 +188,7 @@ export function* makeKey({ partition, account, digest, label }: NewAccount): Sag
 }
 
 /** Runs many sagas a commit. */
-export async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
+async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
   const groupSize = 2_000;
   for (let begin = 0; begin < count; begin += groupSize) {
     const size = Math.min(groupSize, count - begin);
