@@ -36,7 +36,7 @@ export const anyMessage = (names: readonly string[]): fc.Arbitrary<ChatMessage> 
     }));
 
 /** The deltas of a message in the order of a whole one, cut at random; its calls may take turns. */
-export const anyDeltas = (message: ChatMessage): fc.Arbitrary<object[]> =>
+const anyDeltas = (message: ChatMessage): fc.Arbitrary<object[]> =>
   fc
     .record({
       cuts: fc.infiniteStream(fc.integer({ min: 1, max: 8 })),
@@ -70,6 +70,30 @@ export const anyDeltas = (message: ChatMessage): fc.Arbitrary<object[]> =>
       }
       return deltas;
     });
+
+/** A message, its deltas, why it ended, and where its bytes are cut. */
+export const anyAnswer = (names: readonly string[]) =>
+  anyMessage(names).chain((message) =>
+    fc.record({
+      message: fc.constant(message),
+      deltas: anyDeltas(message),
+      reason: fc.constantFrom("stop", "length", "content_filter", "tool_calls"),
+      cuts: fc.array(fc.nat(), { maxLength: 12 }),
+    }),
+  );
+
+/** A message as the provider gets it back in a conversation, with the results of its calls. */
+export function asHistory({ content, refusal, reasoning_content }: ChatMessage, calls: ChatMessage["tool_calls"]) {
+  const said = (content ?? "") + (refusal ?? "");
+  const message = {
+    role: "assistant",
+    content: said === "" ? null : said,
+    ...(reasoning_content ? { reasoning_content } : {}),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" }));
+  return [...(said === "" && calls.length === 0 ? [] : [message]), ...results];
+}
 
 export type StreamEnd = "done" | "no [DONE]" | "cut" | "error";
 

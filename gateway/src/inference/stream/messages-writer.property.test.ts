@@ -4,8 +4,9 @@ import Anthropic from "@anthropic-ai/sdk";
 import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import {
-  anyDeltas,
+  anyAnswer,
   anyMessage,
+  asHistory,
   cutAt,
   fetchOf,
   quote,
@@ -30,14 +31,7 @@ const usage = {
 };
 const charged = chargedFor(quote, { usage, delivered: { bytes: 0, events: 0 } });
 
-const anyAnswer = anyMessage(["read", "write"]).chain((message) =>
-  fc.record({
-    message: fc.constant(message),
-    deltas: anyDeltas(message),
-    reason: fc.constantFrom("stop", "length", "content_filter", "tool_calls"),
-    cuts: fc.array(fc.nat(), { maxLength: 12 }),
-  }),
-);
+const answers = anyAnswer(["read", "write"]);
 
 function accumulated(text: string): Promise<object> {
   const client = new Anthropic({
@@ -53,7 +47,7 @@ function accumulated(text: string): Promise<object> {
 
 test("what Anthropic's client makes of any stream is our whole answer", async () => {
   await fc.assert(
-    fc.asyncProperty(anyAnswer, fc.constantFrom<StreamEnd>("done", "no [DONE]"), async (answer, end) => {
+    fc.asyncProperty(answers, fc.constantFrom<StreamEnd>("done", "no [DONE]"), async (answer, end) => {
       const { message, deltas, reason, cuts } = answer;
       const text = written(makeWriter(), cutAt(streamOf(deltas, reason, end), cuts));
       const chat = { model: "m", choices: [{ index: 0, message, finish_reason: reason }] };
@@ -101,7 +95,7 @@ test("an answer that calls a tool stops for it, whatever the provider calls that
 
 test("blocks have ascending indices, one is open at a time, and an event is named after its type", () => {
   fc.assert(
-    fc.property(anyAnswer, ({ deltas, reason }) => {
+    fc.property(answers, ({ deltas, reason }) => {
       const events = written(makeWriter(), [streamOf(deltas, reason, "done")])
         .split("\n\n")
         .filter((block) => block !== "")
@@ -129,7 +123,7 @@ test("blocks have ascending indices, one is open at a time, and an event is name
 
 test("wherever a stream is cut into chunks, the same events go out; one that fails ends in an error", async () => {
   await fc.assert(
-    fc.asyncProperty(anyAnswer, fc.constantFrom<StreamEnd>("done", "cut", "error"), async (answer, end) => {
+    fc.asyncProperty(answers, fc.constantFrom<StreamEnd>("done", "cut", "error"), async (answer, end) => {
       const { deltas, reason, cuts } = answer;
       const stream = streamOf(deltas, reason, end);
       const text = written(makeWriter(), cutAt(stream, cuts));
@@ -158,25 +152,13 @@ test("an answer that comes back as history is the same conversation", () => {
         { role: "user", content: [...results, { type: "text", text: "On" }] },
       ];
       const { upstreamBody } = parse({ model: "text-1", max_tokens: 10, messages: given }, context);
-      const said = (message.content ?? "") + (message.refusal ?? "");
       const calls = message.tool_calls.map((call) => {
         const { name, arguments: input } = call.function;
         return { ...call, function: { name, arguments: JSON.stringify(JSON.parse(input)) } };
       });
-      const isEmpty = said === "" && calls.length === 0;
       assert.deepEqual(JSON.parse(upstreamBody).messages, [
         { role: "user", content: "Go" },
-        ...(isEmpty
-          ? []
-          : [
-              {
-                role: "assistant",
-                content: said === "" ? null : said,
-                ...(message.reasoning_content ? { reasoning_content: message.reasoning_content } : {}),
-                ...(calls.length === 0 ? {} : { tool_calls: calls }),
-              },
-            ]),
-        ...calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
+        ...asHistory(message, calls),
         { role: "user", content: "On" },
       ]);
     }),

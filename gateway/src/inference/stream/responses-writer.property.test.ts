@@ -4,8 +4,9 @@ import { runs } from "@inference/protocol/testing/seed";
 import fc from "fast-check";
 import OpenAI from "openai";
 import {
-  anyDeltas,
+  anyAnswer,
   anyMessage,
+  asHistory,
   cutAt,
   fetchOf,
   quote,
@@ -40,14 +41,7 @@ const makeWriter = () => createResponsesWriter(tools, echo, writerContext);
 type Item = Record<string, unknown> & { type: string; id: string };
 type Event = Record<string, unknown> & { type: string };
 
-const anyAnswer = anyMessage(names).chain((message) =>
-  fc.record({
-    message: fc.constant(message),
-    deltas: anyDeltas(message),
-    reason: fc.constantFrom("stop", "length", "content_filter", "tool_calls"),
-    cuts: fc.array(fc.nat(), { maxLength: 12 }),
-  }),
-);
+const answers = anyAnswer(names);
 
 /** Reads the events strictly by the rules of the API, and puts the items together from their deltas. */
 function readEvents(text: string): { output: Item[]; final: Record<string, unknown>; last: string } {
@@ -108,7 +102,7 @@ async function accumulated(text: string): Promise<unknown> {
 
 test("what a client makes of any stream is our whole answer", async () => {
   await fc.assert(
-    fc.asyncProperty(anyAnswer, fc.constantFrom<StreamEnd>("done", "no [DONE]"), async (answer, end) => {
+    fc.asyncProperty(answers, fc.constantFrom<StreamEnd>("done", "no [DONE]"), async (answer, end) => {
       const { message, deltas, reason, cuts } = answer;
       const text = written(makeWriter(), cutAt(streamOf(deltas, reason, end), cuts));
       const { output, final, last } = readEvents(text);
@@ -139,7 +133,7 @@ test("what a client makes of any stream is our whole answer", async () => {
 
 test("wherever a stream is cut into chunks, the same events go out", () => {
   fc.assert(
-    fc.property(anyAnswer, fc.constantFrom<StreamEnd>("done", "cut", "error"), ({ deltas, reason, cuts }, end) => {
+    fc.property(answers, fc.constantFrom<StreamEnd>("done", "cut", "error"), ({ deltas, reason, cuts }, end) => {
       const stream = streamOf(deltas, reason, end);
       assert.equal(written(makeWriter(), cutAt(stream, cuts)), written(makeWriter(), [stream]));
     }),
@@ -149,7 +143,7 @@ test("wherever a stream is cut into chunks, the same events go out", () => {
 
 test("a stream that fails ends in response.failed, with the items that were complete", () => {
   fc.assert(
-    fc.property(anyAnswer, fc.constantFrom<StreamEnd>("cut", "error"), ({ deltas, reason }, end) => {
+    fc.property(answers, fc.constantFrom<StreamEnd>("cut", "error"), ({ deltas, reason }, end) => {
       const text = written(makeWriter(), [streamOf(deltas, reason, end)]);
       const { output, final, last } = readEvents(text);
       assert.equal(last, "response.failed");
@@ -174,8 +168,6 @@ test("an answer that comes back as history is the same conversation", () => {
       const answers = message.tool_calls.map(({ id }) => ({ type: "function_call_output", call_id: id, output: "ok" }));
       const input = [{ role: "user", content: "Go" }, ...output, ...answers];
       const { messages } = JSON.parse(parse({ model: "text-1", input }, context).upstreamBody);
-      const said = (message.content ?? "") + (message.refusal ?? "");
-      const isEmpty = said === "" && message.tool_calls.length === 0;
       const calls = message.tool_calls.map((call) => {
         const { input: raw } = JSON.parse(call.function.arguments) as { input?: unknown };
         if (call.function.name !== "apply_patch" || typeof raw === "string") return call;
@@ -185,19 +177,7 @@ test("an answer that comes back as history is the same conversation", () => {
           function: { ...call.function, arguments: JSON.stringify({ input: call.function.arguments }) },
         };
       });
-      assert.deepEqual(messages.slice(1), [
-        ...(isEmpty
-          ? []
-          : [
-              {
-                role: "assistant",
-                content: said === "" ? null : said,
-                ...(message.reasoning_content ? { reasoning_content: message.reasoning_content } : {}),
-                ...(calls.length === 0 ? {} : { tool_calls: calls }),
-              },
-            ]),
-        ...calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
-      ]);
+      assert.deepEqual(messages.slice(1), asHistory(message, calls));
     }),
     { numRuns: runs(166) },
   );
