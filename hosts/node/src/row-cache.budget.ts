@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Change, KeyRow } from "@inference/ledger/tables";
 import { prepareCommit } from "./commit.ts";
 import { openDatabase } from "./database.ts";
 import { openRowCache } from "./row-cache.ts";
+import { keyChange as key } from "./testing/key-change.ts";
 
 test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {
   const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
@@ -41,22 +41,3 @@ test("20,000 revoked keys of an account cost the list of its keys no more than n
   database.close();
   rmSync(folder, { recursive: true });
 });
-
-const key = (id: string, revokedAt: number | null): Change => {
-  const row: KeyRow = {
-    id,
-    name: "",
-    label: "",
-    digest: "",
-    window: "day",
-    limitNanoUsd: null,
-    disabled: 0,
-    revokedAt,
-    expiresAt: null,
-    createdAt: 0,
-    nonce: "",
-    unpaidUntil: null,
-    terms: null,
-  };
-  return { table: "key", id, row };
-};

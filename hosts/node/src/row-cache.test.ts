@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
-import type { Change, CounterRow, KeyRow, OutboxRow, ReceiptRow, Tables } from "@inference/ledger/tables";
+import type { Change, CounterRow, OutboxRow, ReceiptRow, Tables } from "@inference/ledger/tables";
 import { prepareCommit } from "./commit.ts";
 import { openDatabase } from "./database.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
+import { keyChange as key } from "./testing/key-change.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -71,24 +72,6 @@ const hold = (id: string, change: Partial<ReceiptRow> = {}): ReceiptRow => ({
   ...change,
 });
 const receipt = hold("r1", { state: "settled", resolvedAt: 1, chargeNanoUsd: 5, heldNanoUsd: 5, detail: "{}" });
-const key = (id: string, revokedAt: number | null): Change => {
-  const row: KeyRow = {
-    id,
-    name: "",
-    label: "",
-    digest: "",
-    window: "day",
-    limitNanoUsd: null,
-    disabled: 0,
-    revokedAt,
-    expiresAt: null,
-    createdAt: 0,
-    nonce: "",
-    unpaidUntil: null,
-    terms: null,
-  };
-  return { table: "key", id, row };
-};
 /** Behind the cache's back: shows whether a row is read from memory or from disk. */
 const setOnDisk = (database: DatabaseSync, settled: number): void => {
   database.exec(`UPDATE counter_row SET settled_nano_usd = ${settled}`);
