@@ -240,6 +240,16 @@ test("an account that has not heard in this epoch changes no money; an answer to
   assert.equal(host.apply(account, settle("r", 1)).status, "settled");
 });
 
+test("after a restore an account hears a chain that has lost the reading which it knows", () => {
+  const host = makeExample({ balance: 500 });
+  host.apply(account, hear(600, { epoch: null, replay: 9 }));
+  host.clock.epoch = 2;
+  host.apply(account, hear(700, { epoch: 2, replay: 3 }));
+  assert.equal(view(host).activatedNanoUsd, 700);
+  host.apply(account, hear(800, { epoch: null, replay: 3 }));
+  assert.equal(view(host).activatedNanoUsd, 800);
+});
+
 test("within one reading the larger totals count, and a higher reading replaces", () => {
   const host = makeExample({ balance: 500 });
   const activated = () => view(host).activatedNanoUsd;

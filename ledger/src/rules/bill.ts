@@ -133,7 +133,9 @@ export const hear: Rule<"hear"> = (place, command) => {
   const before = draft.get("bill", "bill") ?? noBill;
   const isAnswer = command.epoch === epoch;
   const isNewEpoch = isAnswer && before.heardIn !== epoch;
-  const heard = adopt(place, takeOver(place, closePaid(place, merge(place, before, command)), command.at), command);
+  // After a restore the account may know a reading that the chain's partition has lost: its answer counts.
+  const known = isNewEpoch ? { ...before, replay: Math.min(before.replay, command.replay) } : before;
+  const heard = adopt(place, takeOver(place, closePaid(place, merge(place, known, command)), command.at), command);
   const mostActivatedNanoUsd = Math.max(mostActivated(place.rows), mostActivated(draft));
   draft.put("bill", { ...heard, mostActivatedNanoUsd, heardIn: isAnswer ? epoch : heard.heardIn });
   if (isNewEpoch) distrustAllowances(place);
