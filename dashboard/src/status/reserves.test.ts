@@ -70,6 +70,15 @@ test("a line that no listed chain has stays a claim", () => {
   deepEqual([claims.at(-1)?.nanoUsd, matches], [3n, true]);
 });
 
+test("a line that was read after the sum of lines and has grown is held, and no claim is below zero", () => {
+  const { held, claims, heldNanoUsd, matches } = reservesOf(booksOf({}, { line: 64, booked: 47 }, true), 1);
+  deepEqual([heldNanoUsd, matches, held.at(-1)?.nanoUsd], [117n, true, 4n]);
+  equal(
+    claims.every(({ nanoUsd }) => (nanoUsd ?? 0n) >= 0n),
+    true,
+  );
+});
+
 test("a chain that was not read leaves no total and no verdict, and the gateway's own false stays false", () => {
   const unread = reservesOf(booksOf({}, null, null), 1);
   deepEqual([unread.heldNanoUsd, unread.claimedNanoUsd, unread.matches], [null, null, null]);

@@ -39,6 +39,8 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
         ...unlessZero("In transit from", chain.chain_id, inTransit),
       ];
     }),
+    // Below zero: a chain's line was read after the sum of all lines, and has grown.
+    ...(unlisted < 0n ? [{ title: "Arrived since the last reading", chainId: primary, nanoUsd: -unlisted }] : []),
   ];
   const claims: ReserveLine[] = [
     { title: "Tokens not activated", chainId: primary, nanoUsd: BigInt(books.supply_nano_usd) },
@@ -50,7 +52,7 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
     { title: "Customer credit", chainId: primary, nanoUsd: BigInt(books.credit_nano_usd) },
     { title: "Owed for inference", chainId: primary, nanoUsd: BigInt(books.owed_nano_usd) },
     ...chains.flatMap((chain) => unlessZero("Made since the last reading", chain.chain_id, waitingOf(chain).newer)),
-    ...(unlisted === 0n ? [] : [{ title: "Reserved for chains beyond these rows", chainId: null, nanoUsd: unlisted }]),
+    ...(unlisted > 0n ? [{ title: "Reserved for chains beyond these rows", chainId: null, nanoUsd: unlisted }] : []),
   ];
   const [heldNanoUsd, claimedNanoUsd] = [sumOf(held), sumOf(claims)];
   const isEqual = heldNanoUsd === null || claimedNanoUsd === null ? null : heldNanoUsd === claimedNanoUsd;
