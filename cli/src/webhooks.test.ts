@@ -10,7 +10,7 @@ let devnet: TestedDevnet;
 const terminals: { remove(): void }[] = [];
 
 before(async () => {
-  devnet = await shareDevnet();
+  devnet = await shareDevnet(3);
 });
 after(() => {
   for (const terminal of terminals) terminal.remove();

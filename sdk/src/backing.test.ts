@@ -23,7 +23,7 @@ const UNIT = 10n ** 18n;
 let devnet: TestedDevnet;
 
 before(async () => {
-  devnet = await shareDevnet();
+  devnet = await shareDevnet(2);
 });
 
 test("what a backer stakes comes out: rewards at once, the stake after its cooldown, and nothing twice", async () => {

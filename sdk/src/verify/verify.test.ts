@@ -22,7 +22,7 @@ const receipts: string[] = [];
 
 before(
   async () => {
-    devnet = await shareDevnet();
+    devnet = await shareDevnet(2);
     const client = createClient({ gateway: devnet.ready.gatewayUrl, account: account(), pollMs: 50 });
     await client.mint({ amountToken: 5_000_000n });
     await client.activate({ amountToken: 5_000_000n });

@@ -7,7 +7,7 @@ import { foundryPath } from "@inference/contracts/forge";
 import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
-import { type Finality, type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import { type Finality, type FinalityOptions, finalityDepth, keepFinal } from "./finality.ts";
 import type { Processes } from "./processes.ts";
 import type { Program } from "./programs.ts";
 import { ACCOUNTS } from "./wallets.ts";
@@ -15,6 +15,8 @@ import { ACCOUNTS } from "./wallets.ts";
 export type Chain = {
   readonly chainId: number;
   readonly rpcUrl: string;
+  /** How far below the latest block the finalized one is. */
+  readonly finalityDepth: number;
   /** Saves blocks from now on, and makes each final once it is saved. */
   keep(): Promise<void>;
   /** The time of the latest block, in seconds since the epoch. */
@@ -67,6 +69,7 @@ export async function startChain(processes: Processes, options: ChainOptions): P
   return {
     chainId,
     rpcUrl,
+    finalityDepth: finalityDepth(options),
     async keep() {
       const kept = await keepFinal({
         ...{ rpcUrl, now },
@@ -90,10 +93,12 @@ export async function startChain(processes: Processes, options: ChainOptions): P
   };
 }
 
-function anvilArguments({ chainId, port, stateFile }: ChainOptions): string[] {
+function anvilArguments({ chainId, port, stateFile, survivesKill }: ChainOptions): string[] {
   return [
     ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--quiet"],
-    ...["--hardfork", "cancun", "--slots-in-an-epoch", String(SLOTS_IN_AN_EPOCH), "--accounts", String(ACCOUNTS)],
+    // The finalized block is two epochs below the latest.
+    ...["--hardfork", "cancun", "--slots-in-an-epoch", String(finalityDepth({ survivesKill }) / 2)],
+    ...["--accounts", String(ACCOUNTS)],
     // Keeps the states of old blocks in memory, and so off the disk.
     ...["--prune-history", "1000"],
     ...(existsSync(stateFile) ? ["--load-state", stateFile] : []),

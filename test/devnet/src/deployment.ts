@@ -6,7 +6,7 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { ownValue } from "@inference/protocol/own-value";
 import { type Address, encodeFunctionData, type Hex } from "viem";
 import type { Chain } from "./chain.ts";
-import { FINALITY_DEPTH } from "./finality.ts";
+import { LEAST_DEPTH } from "./finality.ts";
 import {
   fundDollars,
   LOCAL_CHAIN_NAMES,
@@ -64,7 +64,7 @@ export async function deploy(
       verifierKeys: [verifier1.address, verifier2.address],
       receiptKey,
     },
-    confirmations: FINALITY_DEPTH,
+    confirmations: LEAST_DEPTH,
   });
   const rpcUrls = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, chains[name].rpcUrl]));
   const deployed = await deployContracts(world.config, { rpcUrls, deployer });

@@ -32,7 +32,7 @@ let devnet: TestedDevnet;
 
 before(async () => {
   whole = await sharedDevnet();
-  devnet = await shareDevnet();
+  devnet = await shareDevnet(1);
 });
 
 test("ready.json says where everything is, and is for its owner's eyes", async () => {

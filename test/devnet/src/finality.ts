@@ -11,22 +11,30 @@ export type Finality = {
   stop(): Promise<void>;
 };
 
-/** How far below the latest block the finalized one is: two epochs. */
-export const FINALITY_DEPTH = 16;
-export const SLOTS_IN_AN_EPOCH = FINALITY_DEPTH / 2;
+/**
+ * How far below the latest block the finalized one is, at least: two epochs of one slot. Each empty block costs
+ * a millisecond.
+ */
+export const LEAST_DEPTH = 2;
+/** A chain that survives a kill makes blocks between two saves. None of them may become final before it is saved. */
+const SAVED_DEPTH = 16;
 
 /** Transactions of one moment become final together, unless they are many. */
 const GATHER_MS = 50;
 const DAY_MS = 86_400_000;
 /** A block's time is in whole seconds. */
 const CLOCK_SKEW_MS = 1_000;
-const MANY_BLOCKS = FINALITY_DEPTH / 4;
+const MANY_BLOCKS = SAVED_DEPTH / 4;
 /** The idle blocks that may be lost by a sudden end: transactions that follow must not make them final. */
-const UNSAVED_IDLE_BLOCKS = FINALITY_DEPTH / 4;
+const UNSAVED_IDLE_BLOCKS = SAVED_DEPTH / 4;
 /** The time between the blocks of an idle chain: a sixtieth of how long it has been idle, within these bounds. */
 const IDLE_BLOCKS = { leastMs: 5_000, mostMs: 30_000 };
 const IDLE_SHARE = 60;
 const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
+
+export function finalityDepth({ survivesKill }: Pick<FinalityOptions, "survivesKill">): number {
+  return survivesKill ? SAVED_DEPTH : LEAST_DEPTH;
+}
 
 export type FinalityOptions = {
   rpcUrl: string;
@@ -70,10 +78,13 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   const saveBetween = async (): Promise<void> => {
     if (survivesKill) await save();
   };
+  /** A state is told in pieces: a block that came between them would be in one and not in the other. */
+  const takeTransactions = async (isOn: boolean): Promise<void> => {
+    if (survivesKill) await setAutomine(isOn);
+  };
 
   async function finalize(timestamp?: number): Promise<void> {
-    // A state is told in pieces: a block that came between them would be in one and not in the other.
-    await setAutomine(false);
+    await takeTransactions(false);
     unsaved = 0;
     crowded = Promise.withResolvers();
     if (timestamp !== undefined) {
@@ -81,16 +92,16 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
       await mine(1);
     }
     await saveBetween();
-    await mine(FINALITY_DEPTH);
+    await mine(finalityDepth(options));
     await saveBetween();
     unsavedIdle = 0;
-    await setAutomine(true);
+    await takeTransactions(true);
   }
   async function passTime(): Promise<void> {
     isTimeDue = false;
-    if (unsavedIdle >= UNSAVED_IDLE_BLOCKS) {
+    if (survivesKill && unsavedIdle >= UNSAVED_IDLE_BLOCKS) {
       await setAutomine(false);
-      await saveBetween();
+      await save();
       unsavedIdle = 0;
       await setAutomine(true);
     }

@@ -40,7 +40,8 @@ export async function startKeeper(processes: Processes, options: KeeperOptions):
     standingOrders: STANDING_ORDERS,
     chains: LOCAL_CHAIN_NAMES.map((name) => {
       const { chainId, block, contracts, layerZero } = deployment[name];
-      const chain = { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
+      const { rpcUrl, finalityDepth: confirmations } = chains[name];
+      const chain = { name, chainId, eid: layerZero.eid, rpcUrl, startBlock: block, confirmations, contracts };
       return { ...chain, relay: RELAY_TERMS };
     }),
   });

@@ -22,7 +22,8 @@ export type FollowOptions = {
   onError(message: string): void;
 };
 
-const POLL_MS = 1_000;
+/** Stakes count from the next UTC day on. */
+const POLL_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 /** Keeps the allowance at what the pool's stakes give today. */

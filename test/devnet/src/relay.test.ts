@@ -12,7 +12,7 @@ import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 /** Programs that pay by signatures: the gateway, the keeper's relay and the contracts on three chains. */
 let devnet: TestedDevnet;
 before(async () => {
-  devnet = await shareDevnet();
+  devnet = await shareDevnet(4);
 });
 
 test("the official x402 client, unchanged, pays on the chain, is served, and its signer has the rest", async () => {

@@ -1,7 +1,6 @@
 import { appendFileSync } from "node:fs";
 import type { Chains } from "./chains.ts";
 import type { Deployment } from "./deployment.ts";
-import { FINALITY_DEPTH } from "./finality.ts";
 import type { Folder } from "./folder.ts";
 import { type Relayer, startRelayer } from "./relayer/relayer.ts";
 import { LOCAL_CHAIN_NAMES } from "./third-parties/local-chains.ts";
@@ -20,7 +19,7 @@ export function relayBetween(
       return { ...layerZero, rpcUrl, chainId, startBlock };
     }),
     accounts: { verifiers: [roles.verifier1, roles.verifier2], executor: roles.executor },
-    confirmations: FINALITY_DEPTH,
+    confirmations: chains.primary.finalityDepth,
     pollMs: 1_000,
     maxPauseMs: 5_000,
     log: (entry) =>

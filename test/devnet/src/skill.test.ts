@@ -11,7 +11,7 @@ import { shareDevnet, type TestedDevnet } from "./testing/shared-devnet.ts";
 let devnet: TestedDevnet;
 
 before(async () => {
-  devnet = await shareDevnet();
+  devnet = await shareDevnet(3);
 });
 
 for (const [wallet, how] of process.env.DEEP === "1"

@@ -27,12 +27,12 @@ export async function sharedDevnet(): Promise<TestedDevnet> {
 }
 
 /**
- * The shared devnet with wallets that no other test file has, each with gas and dollars on every chain, the first with
- * credit and an API key.
+ * The shared devnet with wallets that no other test file has, `count` of them or five, each with gas and dollars on every
+ * chain, the first with credit and an API key.
  */
-export async function shareDevnet(): Promise<TestedDevnet> {
+export async function shareDevnet(count?: number): Promise<TestedDevnet> {
   const { ready, folder } = await sharedDevnet();
-  const wallets = ready.wallets.map(({ activated }) => {
+  const wallets = ready.wallets.slice(0, count).map(({ activated }) => {
     const privateKey = generatePrivateKey();
     return { address: privateKeyToAccount(privateKey).address, privateKey, activated };
   });
