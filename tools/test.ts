@@ -56,7 +56,8 @@ const environment = {
 };
 const nodeFlags = [
   `--import=${join(root, "protocol", "src", "testing", "seed.ts")}`,
-  ...(flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]),
+  // Where no test has the name, no hook ends what a file started.
+  ...(flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`, "--test-force-exit"]),
 ];
 
 const RUN_FILES = join("tools", "run-files.ts");
