@@ -41,16 +41,27 @@ export function makeKeyRecordStore({
   background,
 }: Pick<Environment, "keyValue" | "log" | "background">): KeyRecordStore {
   const unkept = new BoundedMap<string, KeyRecord>(MAX_UNKEPT);
+  const writing = new Set<string>();
 
-  async function write(name: string, record: KeyRecord): Promise<void> {
-    const { upstreamKey, readAt } = record;
-    const expiresAt = upstreamKey === "master" ? readAt + limits.capacityServesMs : upstreamKey.expiresAt;
-    try {
-      await keyValue.put(name, JSON.stringify(record), { expiresAt });
-      if (unkept.get(name) === record) unkept.delete(name);
-    } catch (error) {
-      log("alert", "key_record", { error: String(error) });
+  /** One write of a name at a time, so that an older record never replaces a newer one. */
+  async function write(name: string): Promise<void> {
+    if (writing.has(name)) return;
+    writing.add(name);
+    let tried: KeyRecord | undefined;
+    for (;;) {
+      const record = unkept.get(name);
+      if (record === undefined || record === tried) break;
+      tried = record;
+      const { upstreamKey, readAt } = record;
+      const expiresAt = upstreamKey === "master" ? readAt + limits.capacityServesMs : upstreamKey.expiresAt;
+      try {
+        await keyValue.put(name, JSON.stringify(record), { expiresAt });
+        if (unkept.get(name) === record) unkept.delete(name);
+      } catch (error) {
+        log("alert", "key_record", { error: String(error) });
+      }
     }
+    writing.delete(name);
   }
 
   return {
@@ -61,8 +72,9 @@ export function makeKeyRecordStore({
       return text === null ? undefined : recordSchema.safeParse(parseJson(text)).data;
     },
     put(name, record) {
+      if ((unkept.get(name)?.readAt ?? 0) > record.readAt) return;
       unkept.set(name, record);
-      background(write(name, record));
+      background(write(name));
     },
   };
 }
