@@ -31,15 +31,24 @@ const noSecrets: SecretFilter = {
 export function makeSecretFilter(secrets: readonly string[]): SecretFilter {
   const keys = [...new Set(secrets)].filter(({ length }) => length >= MIN_SECRET_CHARACTERS);
   if (keys.length === 0) return noSecrets;
-  const pattern = new RegExp(keys.map((key) => [...key].map(writingsOf).join("")).join("|"), "g");
+  const pattern = new RegExp(keys.map((key) => key.replace(/\W/g, "\\$&")).join("|"), "g");
   const marks = ["%", "\\u", "\\/", ...keys].map((mark) => Buffer.from(mark));
   return {
-    isIn: (text) => text.search(pattern) !== -1,
+    isIn: (text) => unescaped(text).plain.search(pattern) !== -1,
     mayBeIn(bytes) {
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       return marks.some((mark) => buffer.includes(mark));
     },
-    remove: (text) => text.replace(pattern, "[removed]"),
+    remove(text) {
+      const { plain, placeOf } = unescaped(text);
+      let clean = "";
+      let from = 0;
+      for (const { 0: key, index } of plain.matchAll(pattern)) {
+        clean += `${text.slice(from, placeOf(index))}[removed]`;
+        from = placeOf(index + key.length);
+      }
+      return clean + text.slice(from);
+    },
     longestBytes: MAX_ESCAPE_BYTES * Math.max(...keys.map(({ length }) => length)),
   };
 }
@@ -60,10 +69,29 @@ export function makeSecretFilters(always: readonly string[]): SecretFilters {
   };
 }
 
-/** A pattern of a character and its escapes. */
-function writingsOf(character: string): string {
-  const code = character.charCodeAt(0).toString(16).padStart(2, "0");
-  const digits = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-  const unescaped = character === "/" ? "\\\\{0,8}/" : character.replace(/\W/, "\\$&");
-  return `(?:${unescaped}|%${digits}|\\\\{1,8}u00${digits})`;
+/** Most texts have none of these. */
+const MAY_BE_ESCAPED = /%|\\[u/]/;
+/** One pattern for all keys: compiling one of each key's escapes takes milliseconds. */
+const ESCAPE = /%([2-7][0-9a-f])|\\{1,8}(?:u00([2-7][0-9a-f])|\/)/gi;
+
+/** The text without escapes, and the place in the text of each place there, which must be asked for in order. */
+function unescaped(text: string): { plain: string; placeOf(at: number): number } {
+  if (!MAY_BE_ESCAPED.test(text)) return { plain: text, placeOf: (at) => at };
+  /** The end of each escape, there and in the text. */
+  const ends: { there: number; here: number }[] = [];
+  let plain = "";
+  let end = 0;
+  for (const { 0: written, 1: percent, 2: unicode, index } of text.matchAll(ESCAPE)) {
+    const code = percent ?? unicode;
+    plain += text.slice(end, index) + (code === undefined ? "/" : String.fromCharCode(Number.parseInt(code, 16)));
+    end = index + written.length;
+    ends.push({ there: plain.length, here: end });
+  }
+  let next = 0;
+  const placeOf = (at: number): number => {
+    while (next < ends.length && (ends[next]?.there ?? 0) <= at) next += 1;
+    const last = ends[next - 1];
+    return last === undefined ? at : last.here + at - last.there;
+  };
+  return { plain: plain + text.slice(end), placeOf };
 }
