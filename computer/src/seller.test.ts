@@ -152,6 +152,18 @@ test("an offer whose answer was lost is its own, and is withdrawn at the end", a
   deepEqual([state.sent.length, lines.at(-1), state.offer], [2, "Withdrew the offer.", null]);
 });
 
+test("an offer that arrives after the end is refused: the withdrawal has taken its nonce", async () => {
+  const { state, answers, sell } = makeGateway();
+  answers.push(() => {
+    throw new Error("late");
+  });
+  const { seller, lines } = sell();
+  await eventually(() => lines.length === 1);
+  await seller.stop();
+  const [late, withdrawal] = state.sent;
+  deepEqual([late?.share_bps, withdrawal?.share_bps, withdrawal?.nonce], [5_000, 0, late?.nonce]);
+});
+
 test("an offer that cannot be withdrawn is told, with when it ends", async () => {
   const { state, answers, sell } = makeGateway();
   const { seller } = sell();

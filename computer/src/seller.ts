@@ -30,11 +30,15 @@ export function startSelling(options: SellerOptions): Required<Service> {
   const terms = { computer: options.computer, agentToken, isStanding: false };
   let shown = "";
   let pauseMs = pollMs;
+  /** An offer was sent and not answered: it may come into force later. */
+  let mayFollow = false;
 
   async function poll(): Promise<void> {
     let state = await readOffer(connection, agentToken);
     if (offerOfToday(state)?.share_bps !== shareBps) {
+      mayFollow = true;
       state = await putOffer(connection, { ...terms, shareBps });
+      mayFollow = false;
       say(`Offered ${shareBps / 100} % of ${state.today.date}.`);
     }
     const { date, sold_nano_usd: sold, held_nano_usd: held, limit_nano_usd: limit } = state.today;
@@ -58,7 +62,8 @@ export function startSelling(options: SellerOptions): Required<Service> {
   async function withdraw(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        if (offerOfToday(await readOffer(connection, agentToken)) === null) return;
+        if (offerOfToday(await readOffer(connection, agentToken)) === null && !mayFollow) return;
+        // Its nonce refuses an offer that comes later.
         await putOffer(connection, { ...terms, shareBps: 0 });
         say("Withdrew the offer.");
         return;

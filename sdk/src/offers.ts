@@ -5,7 +5,7 @@ import type { Address } from "viem";
 import type * as z from "zod";
 import type { Account, Connection } from "./connection.ts";
 import { contractOn, readChain } from "./directory.ts";
-import { fromWallet } from "./errors.ts";
+import { ClientError, fromWallet } from "./errors.ts";
 import { request } from "./request.ts";
 
 export type OfferState = z.infer<typeof offerAnswer>["data"];
@@ -28,6 +28,8 @@ export async function putOffer(
 ): Promise<OfferState> {
   const { next_nonce: nonce, offer: last, today } = await readOffer(connection, agentToken);
   const ofToday = dayNumber(Date.parse(today.date));
+  // Such a signature would be one for every day.
+  if (ofToday === STANDING_DAY) throw new ClientError("unreachable", `The gateway names no day: ${today.date}.`);
   const day = isStanding ? STANDING_DAY : shareBps === 0 ? (last?.day ?? ofToday) : ofToday;
   const primary = await readChain(connection);
   const address = contractOn(connection, primary, "inferenceSettlement");

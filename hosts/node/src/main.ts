@@ -42,8 +42,11 @@ try {
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   if (command === "backup") {
     const made = backUpLedger(settings.DATABASE_FILE, first);
-    noteBackup(settings.DATABASE_FILE, new Date());
-    tell("backed_up", made);
+    try {
+      noteBackup(settings.DATABASE_FILE, new Date());
+    } finally {
+      tell("backed_up", made);
+    }
     process.exit(0);
   }
   if (command === "restore") {
