@@ -56,7 +56,7 @@ const environment = {
 };
 const nodeFlags = [
   `--import=${join(root, "protocol", "src", "testing", "seed.ts")}`,
-  // Where no test has the name, no hook ends what a file started.
+  // Node runs no hook of a file without a matching test: what it started would keep the process alive.
   ...(flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`, "--test-force-exit"]),
 ];
 

@@ -138,7 +138,7 @@ test("a refusal for good ends it with the gateway's words, and others are tried 
   equal(state.sent.length, 1, "what is refused for good is sent once");
 });
 
-test("an offer whose answer was lost is its own, and is withdrawn at the end", async () => {
+test("an offer whose answer was lost is sent again, and is withdrawn at the end", async () => {
   const { state, answers, sell } = makeGateway();
   answers.push(() => {
     state.isGone = true;
@@ -147,9 +147,10 @@ test("an offer whose answer was lost is its own, and is withdrawn at the end", a
   const { seller, lines } = sell();
   await eventually(() => lines.length === 1);
   state.isGone = false;
-  await eventually(() => lines.length === 2);
+  await eventually(() => lines.length === 3);
   await seller.stop();
-  deepEqual([state.sent.length, lines.at(-1), state.offer], [2, "Withdrew the offer.", null]);
+  const shares = state.sent.map(({ share_bps }) => share_bps);
+  deepEqual([shares, lines.at(-1), state.offer], [[5_000, 5_000, 0], "Withdrew the offer.", null]);
 });
 
 test("an offer that arrives after the end is refused: the withdrawal has taken its nonce", async () => {

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "@inference/keeper/log";
 import { type Service, startLoop } from "@inference/keeper/process";
 import { formatUsd } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Connection } from "@inference/sdk/connection";
-import { RefusedError } from "@inference/sdk/errors";
+import { ClientError, RefusedError } from "@inference/sdk/errors";
 import { type OfferSigner, type OfferState, putOffer, readOffer } from "@inference/sdk/offers";
 
 export type SellerOptions = {
@@ -30,12 +31,12 @@ export function startSelling(options: SellerOptions): Required<Service> {
   const terms = { computer: options.computer, agentToken, isStanding: false };
   let shown = "";
   let pauseMs = pollMs;
-  /** An offer was sent and not answered: it may come into force later. */
+  /** An offer was sent and not answered: it may come into force later, or the gateway may not have it whole. */
   let mayFollow = false;
 
   async function poll(): Promise<void> {
     let state = await readOffer(connection, agentToken);
-    if (offerOfToday(state)?.share_bps !== shareBps) {
+    if (mayFollow || offerOfToday(state)?.share_bps !== shareBps) {
       mayFollow = true;
       state = await putOffer(connection, { ...terms, shareBps });
       mayFollow = false;
@@ -68,7 +69,9 @@ export function startSelling(options: SellerOptions): Required<Service> {
         say("Withdrew the offer.");
         return;
       } catch (error) {
-        if (attempt === TRIES) throw new Error(`An offer of today may stay until 00:00 UTC: ${oneLine(error)}`);
+        if (attempt === TRIES || isFinal(error))
+          throw new Error(`An offer of today may stay until 00:00 UTC: ${oneLine(error)}`);
+        await sleep(Math.min(pollMs, 1_000));
       }
     }
   }
@@ -81,8 +84,9 @@ function offerOfToday({ offer, today }: OfferState): OfferState["offer"] {
   return offer?.day === Date.parse(today.date) / DAY_MS ? offer : null;
 }
 
-/** Whether a repetition is refused too. A day that just ended and a nonce that was just used are other ones by then. */
+/** Whether a repetition fails too. A day that just ended and a nonce that was just used are other ones by then. */
 function isFinal(error: unknown): boolean {
+  if (error instanceof ClientError && error.code === "unknown_chain") return true;
   if (!(error instanceof RefusedError) || error.isRetryable) return false;
   const hasMoved = error.param === "day" || error.param === "nonce";
   return error.status < 500 && ![408, 409, 429].includes(error.status) && !hasMoved;

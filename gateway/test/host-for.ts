@@ -10,7 +10,7 @@ type Around = {
   check?(host: HostUnderTest): Promise<unknown>;
 };
 
-/** A host for the tests of a describe block: it starts before them, and stops after them. It has no member before. */
+/** A host for the tests of a describe block or a file: it starts before them, and stops after them. It has no member before. */
 export function hostFor<Host extends HostUnderTest>(
   start: (options: HostOptions) => Promise<Host>,
   options: HostOptions = {},

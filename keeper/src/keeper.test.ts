@@ -195,12 +195,15 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
 
 test("what an agent serves is paid to its Safe and its treasury, which spends it, and back to the account", async () => {
   const site = chains.sites.primary;
-  const { agent } = await createAgent(site);
+  const { agent, safe, treasury } = await createAgent(site);
   await serveBy(site, [agent], { amountNanoUsd: 12_345_678_901n, units: 20n });
   start();
   for (const task of ["paySafe", "payTreasury", "payBack", "buy"]) {
     await eventually(() => told("done").some((each) => each.task === task));
   }
+  // 40 % of it. The treasury has spent its 50 %.
+  equal(await balanceOf(site, site.stablecoin, safe), 4_938_271n);
+  equal(await balanceOf(site, site.stablecoin, treasury), 0n);
 });
 
 test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox is booked a day later", async () => {
@@ -417,7 +420,7 @@ async function serveBy(
   const { rpcUrl } = site.chain;
   const amount = units * BigInt(agents.length);
   await fundLocalToken({ rpcUrl, token: site.stakingToken, issuer: deployer, to: alice.address, amount });
-  await approve(site, { token: site.stakingToken, spender: pool.address, amount: amount });
+  await approve(site, { token: site.stakingToken, spender: pool.address, amount });
   for (const agent of agents) {
     const gift = { ...pool, account: alice, functionName: "enterFor", args: [agent, units] } as const;
     await site.sent(await site.client.writeContract(gift));

@@ -62,7 +62,7 @@ test("dollars booked for tokens that are newer than the reading are a claim, and
     1,
   );
   deepEqual([held.map(({ nanoUsd }) => nanoUsd), claimedNanoUsd, matches], [[125n, 0n], 125n, true]);
-  deepEqual(claims.at(-1), { title: "Made since the last reading", chainId: 2, nanoUsd: 8n });
+  deepEqual(claims.at(-1), { title: "Newer than the reading", chainId: 2, nanoUsd: 8n });
 });
 
 test("a line that no listed chain has stays a claim", () => {

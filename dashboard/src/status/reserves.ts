@@ -39,7 +39,7 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
         ...unlessZero("In transit from", chain.chain_id, inTransit),
       ];
     }),
-    // Below zero: a chain's line was read after the sum of all lines, and has grown.
+    // `unlisted` is below zero if a chain's line has grown since the sum of all lines was read.
     ...(unlisted < 0n ? [{ title: "Arrived since the last reading", chainId: primary, nanoUsd: -unlisted }] : []),
   ];
   const claims: ReserveLine[] = [
@@ -51,7 +51,7 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
     ...chains.flatMap(({ chain_id: id, gifted_nano_usd: gifted }) => unlessZero("Gifted reserve", id, gifted)),
     { title: "Customer credit", chainId: primary, nanoUsd: BigInt(books.credit_nano_usd) },
     { title: "Owed for inference", chainId: primary, nanoUsd: BigInt(books.owed_nano_usd) },
-    ...chains.flatMap((chain) => unlessZero("Made since the last reading", chain.chain_id, waitingOf(chain).newer)),
+    ...chains.flatMap((chain) => unlessZero("Newer than the reading", chain.chain_id, waitingOf(chain).newer)),
     ...(unlisted > 0n ? [{ title: "Reserved for chains beyond these rows", chainId: null, nanoUsd: unlisted }] : []),
   ];
   const [heldNanoUsd, claimedNanoUsd] = [sumOf(held), sumOf(claims)];

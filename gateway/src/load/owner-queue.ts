@@ -9,7 +9,7 @@ export type OwnerQueue<T> = {
 };
 
 export function makeOwnerQueue<T>(): OwnerQueue<T> {
-  /** The first owner has the next turn, and goes to the end after it. `shift` moves no items of an array below 16,000. */
+  /** The first owner has the next turn, and goes to the end after it. */
   const waiting = new Map<string, T[]>();
   let length = 0;
   return {
@@ -24,6 +24,7 @@ export function makeOwnerQueue<T>(): OwnerQueue<T> {
       if (next === undefined) return undefined;
       const [owner, items] = next;
       waiting.delete(owner);
+      // Moves no items of an array below 16,000.
       const item = items.shift();
       if (items.length > 0) waiting.set(owner, items);
       length -= 1;

@@ -267,7 +267,9 @@ describe("whose receipts a credential reads", () => {
     assert.deepEqual(ids(await get("/api/v1/activity?budget=capacity")), []);
     const stranger = await fixture.signIn(makeWallet());
     assertError(await fixture.call("GET", generation, { bearer: stranger }), 404, "not_found");
-    assert.deepEqual(ids(await fixture.call("GET", "/api/v1/activity", { bearer: stranger })), []);
+    for (const query of ["", `?key_id=${id}`, `?key_id=${id}&group_by=key`, `?cursor=${REQUEST}`]) {
+      assert.deepEqual(ids(await fixture.call("GET", `/api/v1/activity${query}`, { bearer: stranger })), [], query);
+    }
   });
 
   test("an agent's session what the agent's capacity served, and nothing of its owner's balance", async () => {

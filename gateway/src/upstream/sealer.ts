@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import type { GatewayConfig } from "../config.ts";
 
-/** Encrypts with AES-256-GCM what others keep or could read. The ciphertext is bound to a name. */
+/** Encrypts with AES-256-GCM. A ciphertext opens only under its name. */
 export type Sealer = {
   seal(name: string, bytes: Uint8Array): Buffer;
   /** Undefined if it was sealed under another name or with an unknown secret. */

@@ -133,7 +133,7 @@ export const hear: Rule<"hear"> = (place, command) => {
   const before = draft.get("bill", "bill") ?? noBill;
   const isAnswer = command.epoch === epoch;
   const isNewEpoch = isAnswer && before.heardIn !== epoch;
-  // After a restore the account may know a reading that the chain's partition has lost: its answer counts.
+  // After a restore the account may know a later reading than the chain's partition. The partition's answer counts.
   const known = isNewEpoch ? { ...before, replay: Math.min(before.replay, command.replay) } : before;
   const heard = adopt(place, takeOver(place, closePaid(place, merge(place, known, command)), command.at), command);
   const mostActivatedNanoUsd = Math.max(mostActivated(place.rows), mostActivated(draft));

@@ -19,7 +19,7 @@ export type SealOwner = { account: string; model: string };
 const PREFIX = "igr1.";
 const MAX_TEXT_BYTES = 256 * 1024;
 /** Longer than any text that was sealed here. */
-const MAX_SEALED_CHARACTERS = MAX_TEXT_BYTES * 1.34;
+const MAX_SEALED_CHARACTERS = 2 * MAX_TEXT_BYTES;
 
 /** @param random A nonce is used once: `random` must not repeat itself. */
 export function makeReasoningSeal(secrets: Secrets, random: { bytes(length: number): Uint8Array }): ReasoningSeal {

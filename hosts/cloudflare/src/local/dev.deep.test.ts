@@ -69,7 +69,7 @@ test("beside a devnet it prints a URL and a login that works, stops when told, a
     const { child, said } = startDev({ DEVNET_DIR: devnet, WORKER_PORT });
     try {
       await eventually(async () => assert.match(said(), /Stop/));
-      const words = / infer (login .*)/.exec(said())?.[1]?.split(" ") ?? assert.fail(said());
+      const words = / cli\/bin\/infer\.mjs (login .*)/.exec(said())?.[1]?.split(" ") ?? assert.fail(said());
       const login = async (): Promise<object> => {
         const args = [join(root, "cli/bin/infer.mjs"), ...words, "--json"];
         const { stdout } = await run(process.execPath, args, {

@@ -33,7 +33,7 @@ try {
   const { url } = worker;
   process.stdout.write(
     `\nGateway  ${url} (a Worker)\nDocs     ${url}/docs\n` +
-      `API key  infer login --gateway ${url} --private-key ${site.privateKey}\nStop     Ctrl-C\n`,
+      `API key  cli/bin/infer.mjs login --gateway ${url} --private-key ${site.privateKey}\nStop     Ctrl-C\n`,
   );
   await worker.ended;
   if (!isStopping) throw new Error(`workerd ended unasked: ${worker.said()}`);

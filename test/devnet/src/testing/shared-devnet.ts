@@ -27,7 +27,7 @@ export async function sharedDevnet(): Promise<TestedDevnet> {
 }
 
 /**
- * The shared devnet with wallets that no other test file has, `count` of them or five, each with gas and dollars on every
+ * The shared devnet with wallets that no other test file has, `count` of them or all, each with gas and dollars on every
  * chain, the first with credit and an API key.
  */
 export async function shareDevnet(count?: number): Promise<TestedDevnet> {

@@ -16,14 +16,14 @@ export interface DeployPrimaryOptions {
   readonly stablecoin: Address;
 }
 
-export interface PrimaryDeployment {
+interface PrimaryDeployment {
   readonly chainId: number;
   /** The block from which events are read. */
   readonly block: bigint;
   readonly addresses: PrimaryAddresses;
 }
 
-export interface PrimaryAddresses {
+interface PrimaryAddresses {
   readonly create3Factory: Address;
   readonly timelockController: Address;
   readonly inferenceToken: Address;

