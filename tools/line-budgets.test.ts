@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, { product: number; tests: number }>> = {
   dashboard: { product: 10_350, tests: 2500 },
   deploy: { product: 0, tests: 550 },
   docs: { product: 250, tests: 0 },
-  gateway: { product: 18_200, tests: 19_450 },
+  gateway: { product: 18_200, tests: 19_500 },
   "hosts/cloudflare": { product: 2550, tests: 5300 },
   "hosts/node": { product: 2550, tests: 10_350 },
   keeper: { product: 2300, tests: 1900 },
