@@ -2,6 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Service } from "@inference/keeper/process";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { connect } from "@inference/sdk/connection";
 import { privateKeyToAccount } from "viem/accounts";
 import { startSelling } from "./seller.ts";
@@ -30,7 +31,12 @@ function makeGateway() {
   const told = () => ({
     offer: state.offer?.day === state.day ? state.offer : null,
     next_nonce: state.nonce,
-    today: { date: dateOf(state.day), sold_nano_usd: state.sold, held_nano_usd: 0, limit_nano_usd: 5_000_000_000 },
+    today: {
+      date: utcDay(state.day * DAY_MS),
+      sold_nano_usd: state.sold,
+      held_nano_usd: 0,
+      limit_nano_usd: 5_000_000_000,
+    },
   });
   const answers: Answer[] = [];
   const take = (offer: Sent): Response => {
@@ -71,10 +77,6 @@ function refusal(status: number, error: { message: string; param?: string }): Re
   return Response.json({ error: { code: "refused", param: null, ...error } }, { status });
 }
 
-function dateOf(day: number): string {
-  return new Date(day * 86_400_000).toISOString().slice(0, 10);
-}
-
 test("it offers the day, shows what is sold when that changes, offers the next day, and withdraws at its end", async () => {
   const { state, sell } = makeGateway();
   state.nonce = 4;
@@ -86,11 +88,11 @@ test("it offers the day, shows what is sold when that changes, offers the next d
   await eventually(() => lines.length === 5);
   await seller.stop();
   deepEqual(lines, [
-    `Offered 50 % of ${dateOf(DAY)}.`,
-    `${dateOf(DAY)}: sold 0 of 5 dollars, held 0.`,
-    `${dateOf(DAY)}: sold 0.001000001 of 5 dollars, held 0.`,
-    `Offered 50 % of ${dateOf(DAY + 1)}.`,
-    `${dateOf(DAY + 1)}: sold 0 of 5 dollars, held 0.`,
+    `Offered 50 % of ${utcDay(DAY * DAY_MS)}.`,
+    `${utcDay(DAY * DAY_MS)}: sold 0 of 5 dollars, held 0.`,
+    `${utcDay(DAY * DAY_MS)}: sold 0.001000001 of 5 dollars, held 0.`,
+    `Offered 50 % of ${utcDay((DAY + 1) * DAY_MS)}.`,
+    `${utcDay((DAY + 1) * DAY_MS)}: sold 0 of 5 dollars, held 0.`,
     "Withdrew the offer.",
   ]);
   const terms = state.sent.map(({ day, share_bps, nonce }) => [day, share_bps, nonce]);

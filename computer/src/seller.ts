@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "@inference/keeper/log";
 import { type Service, startLoop } from "@inference/keeper/process";
 import { formatUsd } from "@inference/protocol/money";
-import { DAY_MS } from "@inference/protocol/window";
+import { dayNumber } from "@inference/protocol/window";
 import type { Connection } from "@inference/sdk/connection";
 import { ClientError, RefusedError } from "@inference/sdk/errors";
 import { type OfferSigner, type OfferState, putOffer, readOffer } from "@inference/sdk/offers";
@@ -81,7 +81,7 @@ export function startSelling(options: SellerOptions): Required<Service> {
 }
 
 function offerOfToday({ offer, today }: OfferState): OfferState["offer"] {
-  return offer?.day === Date.parse(today.date) / DAY_MS ? offer : null;
+  return offer?.day === dayNumber(Date.parse(today.date)) ? offer : null;
 }
 
 /** Whether a repetition fails too. A day that just ended and a nonce that was just used are other ones by then. */
