@@ -117,7 +117,8 @@ async function answered(page: Page, count: number): Promise<void> {
 function readAfterTyping(): void {
   const read = FileReader.prototype.readAsDataURL;
   FileReader.prototype.readAsDataURL = function (file) {
-    if (document.querySelector("textarea")?.value === "") setTimeout(() => this.readAsDataURL(file), 10);
+    const field = document.querySelector("textarea");
+    if (field?.value === "") field.addEventListener("input", () => read.call(this, file), { once: true });
     else read.call(this, file);
   };
 }
