@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { chatRequestBytes } from "@inference/gateway/test/http-client";
-import { providerRecords } from "@inference/gateway/test/settlement/audit";
+import { checkSums, providerRecords } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import {
   assertBilledExactly,
@@ -97,4 +97,27 @@ describe("half a connection", () => {
       else assert.equal(receipt.chargeNanoUsd, receipt.heldNanoUsd);
     });
   }
+});
+
+test("200 clients that leave at any moment leave nothing held, and the ledger agrees", async () => {
+  await using stack = await startStack({ drainMs: 100 });
+  stack.simulator.simulator.change({ errorBudget: null });
+  const accounts = await Promise.all(Array.from({ length: 8 }, () => stack.account(USD)));
+  const { hostname, port } = new URL(stack.url);
+  const body = chatBody("sim-small", "[[tokens=40]][[drip=2]]", { stream: true })(makeTag());
+  await Promise.all(
+    Array.from({ length: 200 }, async (_, n) => {
+      const socket = connect(Number(port), hostname).on("error", () => undefined);
+      socket.resume().write(chatRequestBytes(accounts[n % 8]?.key ?? assert.fail(), body));
+      // Each leaves at another turn of the event loop.
+      for (let turn = 0; turn < n % 23; turn++) await new Promise(setImmediate);
+      socket.resetAndDestroy();
+    }),
+  );
+  // It is served after those that connected before it.
+  await pay(stack, "/v1/chat/completions", chatBody("sim-small", "[[tokens=2]]"));
+  await eventually(async () => {
+    assert.equal(stack.gateway.live.size, 0);
+    await checkSums(stack);
+  });
 });
