@@ -62,8 +62,8 @@ export function reservesOf(books: Books, primary: number | null): Reserves {
 
 /**
  * The dollars in a chain's outbox, those on their way from it, and the claims that were made after the chain was read.
- * The primary chain may be read later than the other: then it has booked dollars that were in the outbox, or that were
- * paid for newer tokens.
+ * The primary chain may be read later than this one. It has then booked dollars from the outbox, or dollars of newer
+ * tokens.
  */
 function waitingOf(chain: Books["chains"][number]) {
   const { outbox_nano_usd: outbox, flushed_nano_usd: sent, booked_nano_usd: booked } = chain;

@@ -16,7 +16,7 @@ export type Finality = {
  * a millisecond.
  */
 export const LEAST_DEPTH = 2;
-/** A chain that survives a kill makes blocks between two saves. None of them may become final before it is saved. */
+/** A chain that survives a kill makes blocks between two saves. No block may become final before it is saved. */
 const SAVED_DEPTH = 16;
 
 /** Transactions of one moment become final together, unless they are many. */
